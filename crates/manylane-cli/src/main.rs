@@ -1,0 +1,3 @@
+//! The `manylane` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Which machine does which part.

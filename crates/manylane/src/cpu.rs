@@ -1,0 +1,181 @@
+//! Which machines this processor has.
+//!
+//! A *machine* is an instruction set that some kernel is written for. Kernels take a token that
+//! only this module can build, so holding one proves that the processor was asked.
+//!
+//! The environment variable [`FORCE`] (`MANYLANE_MACHINE`) names the most capable machine that may
+//! be used, for tests and comparisons: with `MANYLANE_MACHINE=avx2`, neither AVX-512 lanes nor the
+//! AVX-512 message expansion of a single stream run.
+
+use std::sync::OnceLock;
+
+/// Name of the environment variable that caps the machines used.
+pub const FORCE: &str = "MANYLANE_MACHINE";
+
+/// An instruction set that some kernel is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Machine {
+    /// Plain Rust; runs everywhere.
+    Portable,
+    /// x86-64 with SSSE3 and SSE4.1: four 32-bit lanes.
+    Sse,
+    /// x86-64 with BMI1, BMI2 and AVX2: scalar rounds of one stream, message expansion in
+    /// vectors.
+    Bmi2,
+    /// x86-64 with AVX2: eight 32-bit lanes.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, DQ and VL, and BMI2: sixteen 32-bit lanes.
+    Avx512,
+    /// AArch64 with Advanced SIMD: four 32-bit lanes.
+    Neon,
+    /// AArch64 with the Armv8.2 SM3 instructions.
+    ArmCrypto,
+}
+
+impl Machine {
+    /// Every machine, the least capable first.
+    pub const ALL: [Machine; 7] = [
+        Machine::Portable,
+        Machine::Sse,
+        Machine::Bmi2,
+        Machine::Avx2,
+        Machine::Avx512,
+        Machine::Neon,
+        Machine::ArmCrypto,
+    ];
+
+    /// The name used in file names, in [`FORCE`] and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Machine::Portable => "portable",
+            Machine::Sse => "sse",
+            Machine::Bmi2 => "bmi2",
+            Machine::Avx2 => "avx2",
+            Machine::Avx512 => "avx512",
+            Machine::Neon => "neon",
+            Machine::ArmCrypto => "armcrypto",
+        }
+    }
+
+    /// The machine of that name, if there is one.
+    pub fn from_name(name: &str) -> Option<Machine> {
+        Machine::ALL.into_iter().find(|machine| machine.name() == name)
+    }
+
+    /// Whether this build has kernels for the machine's architecture at all.
+    pub fn is_native(self) -> bool {
+        match self {
+            Machine::Portable => true,
+            Machine::Sse | Machine::Bmi2 | Machine::Avx2 | Machine::Avx512 => {
+                cfg!(target_arch = "x86_64")
+            }
+            Machine::Neon | Machine::ArmCrypto => cfg!(target_arch = "aarch64"),
+        }
+    }
+
+    /// Whether this processor has the machine, whatever [`FORCE`] says.
+    pub fn is_detected(self) -> bool {
+        match self {
+            Machine::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Machine::Sse => has_sse(),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Bmi2 => has_bmi2(),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => has_avx2(),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => has_avx512(),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Neon => has_neon(),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmCrypto => has_armcrypto(),
+            _ => false,
+        }
+    }
+
+    /// Whether the machine is detected and not ruled out by [`FORCE`].
+    pub fn is_available(self) -> bool {
+        self.is_detected() && self <= *cap()
+    }
+}
+
+impl core::fmt::Display for Machine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What [`FORCE`] asks for: nothing, a machine, or a word that names none this processor has.
+///
+/// The library treats that word as if the variable were unset (it must work in any process); a
+/// command should report it.
+pub fn forced() -> Result<Option<Machine>, String> {
+    match std::env::var(FORCE) {
+        Err(_) => Ok(None),
+        Ok(name) => match Machine::from_name(&name) {
+            Some(machine) if machine.is_detected() => Ok(Some(machine)),
+            _ => Err(name),
+        },
+    }
+}
+
+fn cap() -> &'static Machine {
+    static CAP: OnceLock<Machine> = OnceLock::new();
+    CAP.get_or_init(|| forced().ok().flatten().unwrap_or(Machine::ArmCrypto))
+}
+
+macro_rules! token {
+    ($arch:tt, $name:ident, $has:ident, [$($feature:tt),+]) => {
+        #[doc = concat!("Proof of [`Machine::", stringify!($name), "`].")]
+        #[cfg(target_arch = $arch)]
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct $name(());
+
+        #[cfg(target_arch = $arch)]
+        impl $name {
+            /// The token, if the machine is available.
+            pub(crate) fn get() -> Option<Self> {
+                Machine::$name.is_available().then_some($name(()))
+            }
+        }
+
+        #[cfg(target_arch = $arch)]
+        fn $has() -> bool {
+            $(token!(@has $arch, $feature))&&+
+        }
+    };
+    (@has "x86_64", $feature:tt) => { std::arch::is_x86_feature_detected!($feature) };
+    (@has "aarch64", $feature:tt) => { std::arch::is_aarch64_feature_detected!($feature) };
+}
+
+token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
+token!("x86_64", Bmi2, has_bmi2, ["bmi1", "bmi2", "avx2"]);
+token!("x86_64", Avx2, has_avx2, ["avx2"]);
+token!(
+    "x86_64",
+    Avx512,
+    has_avx512,
+    ["avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2", "avx2"]
+);
+token!("aarch64", Neon, has_neon, ["neon"]);
+// The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
+token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_round_trip() {
+        for machine in Machine::ALL {
+            assert_eq!(Machine::from_name(machine.name()), Some(machine));
+        }
+        assert_eq!(Machine::from_name("avx1024"), None);
+    }
+
+    #[test]
+    fn portable_is_always_there() {
+        assert!(Machine::Portable.is_native() && Machine::Portable.is_available());
+    }
+}

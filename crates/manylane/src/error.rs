@@ -1,0 +1,68 @@
+//! The one list of what can go wrong, with the status code of each.
+
+use crate::cpu::Machine;
+
+/// Why a call was refused. Nothing has been written to any output when one is returned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The output holds `got` items where the call produces `expected`.
+    OutputLength {
+        /// Items the call produces.
+        expected: usize,
+        /// Items the caller's slice holds.
+        got: usize,
+    },
+    /// Two inputs that go together, such as keys and messages, differ in number.
+    CountMismatch {
+        /// Number of keys.
+        keys: usize,
+        /// Number of messages.
+        messages: usize,
+    },
+    /// A shape of [`Messages`](crate::Messages) reaches past its data or overlaps itself;
+    /// the text says where.
+    Shape(&'static str),
+    /// An offset is smaller than the one before it, or points past the data.
+    Offset {
+        /// Index of the offending offset.
+        index: usize,
+    },
+    /// This processor cannot run that machine, or the algorithm has no kernel for it.
+    Unavailable(Machine),
+}
+
+impl Error {
+    /// The status code of the C interface and of the command: always negative.
+    pub fn code(&self) -> i32 {
+        match self {
+            Error::OutputLength { .. } => -1,
+            Error::CountMismatch { .. } => -2,
+            Error::Shape(_) => -3,
+            Error::Offset { .. } => -4,
+            Error::Unavailable(_) => -5,
+        }
+    }
+}
+
+impl core::fmt::Display for Error {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Error::OutputLength { expected, got } => {
+                write!(f, "the output has room for {got} results, {expected} are due")
+            }
+            Error::CountMismatch { keys, messages } => {
+                write!(f, "{keys} keys for {messages} messages")
+            }
+            Error::Shape(why) => write!(f, "bad shape of messages: {why}"),
+            Error::Offset { index } => {
+                write!(f, "offset {index} decreases or points past the data")
+            }
+            Error::Unavailable(machine) => {
+                write!(f, "no kernel for machine {machine} on this processor")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,26 @@
+//! Bulk cryptography in many lanes.
+//!
+//! manylane computes one algorithm over many independent inputs at once: the lanes of a vector
+//! unit each take one message. Algorithms are modules ([`sm3`]); inside each, one file per
+//! *machine* (`portable`, `sse`, `avx2`, …) holds the kernel, and [`cpu`] decides which of them
+//! this processor can run.
+//!
+//! ```
+//! use manylane::{Messages, sm3};
+//!
+//! let rows = *b"abcdefgh"; // four messages of two bytes, one after another
+//! let messages = Messages::strided(&rows, 2, 2, 4)?;
+//! let mut digests = [[0; 32]; 4];
+//! sm3::hash_many(&messages, &mut digests)?;
+//! assert_eq!(digests[1], sm3::hash(b"cd"));
+//! # Ok::<(), manylane::Error>(())
+//! ```
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod batch;
+pub mod cpu;
+mod error;
+pub mod sm3;
+
+pub use batch::Messages;
+pub use error::Error;
