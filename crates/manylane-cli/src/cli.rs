@@ -1,0 +1,109 @@
+//! The one definition of the command line: help, manual pages and completions come from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::{bench, docs, info, sum};
+
+/// Bulk cryptography at the speed of the hardware.
+#[derive(Debug, Parser)]
+#[command(name = "manylane", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Exit status:
+  0    everything was done and everything matched
+  1    a mismatch, a bad signature, or an input that could not be read
+  2    wrong usage or configuration
+  141  the reader of the output went away (a closed pipe)
+
+Environment:
+  MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
+                    portable, sse, bmi2, avx2, avx512, neon or armcrypto";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print or check the digests of files and trees
+    Sum(sum::Args),
+    /// Measure the algorithms on this machine
+    Bench(bench::Args),
+    /// Say which machines and libraries there are and what `auto` would choose
+    Info(info::Args),
+    /// Write a shell's completion script to standard output
+    Completions(docs::CompletionsArgs),
+    /// Write the manual pages
+    Man(docs::ManArgs),
+}
+
+/// Options that every verb that computes takes.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Common options")]
+pub(crate) struct Common {
+    /// Where to compute: auto, cpu, cuda[:N], hip[:N] or all
+    ///
+    /// This build computes on the CPU only: `auto`, `cpu` and `all` mean it, and the others are
+    /// refused.
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = parse_device)]
+    pub(crate) device: Device,
+
+    /// Use N threads [default: one for each CPU this process may use]
+    #[arg(short, long, value_name = "N")]
+    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+
+    /// Say more on standard error: what was skipped and what was chosen
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Write JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Show progress with the rate, on standard error, for work that takes longer than a second
+    ///
+    /// `auto` shows it only if standard error is a terminal.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) progress: When,
+
+    /// Write the result to FILE instead of standard output
+    ///
+    /// FILE appears complete or not at all: the result goes to a temporary file in the same
+    /// directory, which replaces FILE at the end.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Where to compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Device {
+    Auto,
+    Cpu,
+    All,
+}
+
+fn parse_device(text: &str) -> Result<Device, String> {
+    match text {
+        "auto" => Ok(Device::Auto),
+        "cpu" => Ok(Device::Cpu),
+        "all" => Ok(Device::All),
+        _ => {
+            let (kind, index) = text.split_once(':').unwrap_or((text, "0"));
+            if matches!(kind, "cuda" | "hip") && index.parse::<u32>().is_ok() {
+                Err("this build has no GPU support; use auto or cpu".into())
+            } else {
+                Err("expected auto, cpu, cuda[:N], hip[:N] or all".into())
+            }
+        }
+    }
+}
+
+/// When to show something that only a person at a terminal wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum When {
+    Auto,
+    Always,
+    Never,
+}
