@@ -1,1 +1,28 @@
 //! Which machine does which part.
+//!
+//! [`manylane`] computes on the calling thread, from memory. This crate spreads that over the
+//! cores of the machine and feeds it from files, pipes and servers:
+//!
+//! | want | call |
+//! |---|---|
+//! | digests of many messages in memory, on all cores | [`Engine::hash_many`], [`Engine::hmac_many`] |
+//! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
+//! | digests of single messages that arrive from many tasks of a server | [`Batcher`] |
+//! | what would run where, and why | [`Engine::explain`] |
+//!
+//! Loading this crate starts nothing. Threads start when work first pays for them, and a process
+//! made by `fork` gets its own.
+
+mod batcher;
+mod config;
+mod engine;
+mod explain;
+mod function;
+mod source;
+
+pub use batcher::{BatchFuture, Batcher, BatcherConfig, Closed};
+pub use config::{Config, Device, Error};
+pub use engine::Engine;
+pub use explain::Explanation;
+pub use function::Function;
+pub use source::{Done, Progress, Source, Summary};

@@ -1,0 +1,120 @@
+//! Inputs that are read piece by piece.
+
+use std::{
+    io::{self, Read},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+/// Something to hash that is opened and read when its turn comes: a file by its name, say.
+///
+/// All methods are called on the thread that hashes the source, and the reader is dropped there
+/// (for a long source, reads may move to a thread beside it). A source that was never opened was
+/// never touched.
+///
+/// ```
+/// use std::{fs::File, io, path::PathBuf};
+///
+/// struct Path(PathBuf);
+///
+/// impl manylane_engine::Source for Path {
+///     type Reader = File;
+///
+///     fn open(&mut self) -> io::Result<File> {
+///         File::open(&self.0)
+///     }
+///
+///     fn open_len(&self, file: &File) -> Option<u64> {
+///         file.metadata().ok().filter(|m| m.is_file()).map(|m| m.len())
+///     }
+/// }
+/// ```
+pub trait Source: Send {
+    /// What [`open`](Self::open) gives; dropping it closes the source.
+    type Reader: Read + Send;
+
+    /// Makes the source ready to be read from its beginning. Called once.
+    ///
+    /// # Errors
+    /// What the engine hands on as the result of this source.
+    fn open(&mut self) -> io::Result<Self::Reader>;
+
+    /// The length in bytes, as far as it is known before the source is opened. It only helps to
+    /// start long sources early: what is read counts.
+    fn len_hint(&self) -> Option<u64> {
+        None
+    }
+
+    /// The length in bytes, as far as an open source knows it. Asked at most once, and only of a
+    /// source that does not end within the first buffer, so that short files save the system
+    /// call. It only helps to plan.
+    fn open_len(&self, reader: &Self::Reader) -> Option<u64> {
+        let _ = reader;
+        self.len_hint()
+    }
+
+    /// Whether reads may wait for someone else, as those of a pipe or a terminal do. Such a source
+    /// is hashed by itself, so that no other waits with it.
+    fn may_wait(&self) -> bool {
+        false
+    }
+}
+
+/// The result of one source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// What the [`Function`](crate::Function) makes of the source.
+    pub digest: [u8; 32],
+    /// Bytes read.
+    pub len: u64,
+}
+
+/// A source that has been dealt with, as [`Engine::hash_sources`](crate::Engine::hash_sources)
+/// hands it back.
+#[derive(Debug)]
+pub struct Done<S> {
+    /// How many sources came before it.
+    pub index: usize,
+    /// The source itself.
+    pub source: S,
+    /// Its digest and length, or why it could not be opened or read to its end.
+    pub result: io::Result<Summary>,
+}
+
+/// How far a run has come; clones share one count, which any thread may look at.
+#[derive(Clone, Debug, Default)]
+pub struct Progress(Arc<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: AtomicU64,
+    sources: AtomicU64,
+}
+
+impl Progress {
+    /// A count that stands at zero.
+    pub fn new() -> Self {
+        Progress::default()
+    }
+
+    /// Bytes hashed, those of sources that failed later included.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Relaxed)
+    }
+
+    /// Sources dealt with, those that failed included.
+    pub fn sources(&self) -> u64 {
+        self.0.sources.load(Relaxed)
+    }
+
+    pub(crate) fn add(&self, bytes: u64, sources: u64) {
+        if bytes > 0 {
+            self.0.bytes.fetch_add(bytes, Relaxed);
+        }
+        if sources > 0 {
+            self.0.sources.fetch_add(sources, Relaxed);
+        }
+    }
+}
