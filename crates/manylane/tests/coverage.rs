@@ -1,0 +1,103 @@
+//! Which machines this run covers, said aloud.
+//!
+//! The list of this architecture's machines: `cargo test -p manylane --test coverage -- --nocapture`.
+//! A machine that is left out is also named when tests pass in silence. The environment variable
+//! `MANYLANE_REQUIRE`, machines separated by commas or `all` of this architecture, makes leaving
+//! one of them out a failure.
+
+mod common;
+
+use std::io::Write;
+
+use common::{Presence, presence};
+use manylane::{
+    cpu::{self, Machine},
+    sm3::{IV, Lanes, Sm3},
+};
+
+const REQUIRE: &str = "MANYLANE_REQUIRE";
+
+#[test]
+fn machines_of_this_architecture() {
+    for machine in Machine::ALL {
+        let presence = presence(machine);
+        if presence == Presence::Foreign {
+            continue;
+        }
+        println!("machine {machine}: {presence}");
+        if presence != Presence::Run {
+            // Past the test harness, which keeps what `println!` writes from who passes.
+            writeln!(std::io::stderr(), "not run: machine {machine}: {presence}").unwrap();
+        }
+    }
+}
+
+#[test]
+fn required_machines_run() {
+    let Ok(required) = std::env::var(REQUIRE) else { return };
+    let missing: Vec<String> = parse(&required)
+        .into_iter()
+        .filter(|&machine| presence(machine) != Presence::Run)
+        .map(|machine| format!("{machine}: {}", presence(machine)))
+        .collect();
+    assert!(missing.is_empty(), "{REQUIRE}={required}, but {}", missing.join(", "));
+}
+
+/// The machines of a list; `all` are this architecture's.
+fn parse(list: &str) -> Vec<Machine> {
+    let native = || Machine::ALL.into_iter().filter(|&m| presence(m) != Presence::Foreign);
+    let machines = |word: &str| match (word, Machine::from_name(word)) {
+        ("all", _) => native().collect(),
+        (_, Some(machine)) => vec![machine],
+        _ => panic!("{REQUIRE} names no machine by {word:?}"),
+    };
+    list.split(',').map(str::trim).filter(|word| !word.is_empty()).flat_map(machines).collect()
+}
+
+#[test]
+fn required_machines_are_read_strictly() {
+    assert_eq!(parse("portable, avx2,"), [Machine::Portable, Machine::Avx2]);
+    assert!(parse("all").contains(&Machine::Portable));
+    assert_eq!(parse(""), []);
+    assert!(std::panic::catch_unwind(|| parse("avx1024")).is_err());
+}
+
+/// A name that the library does not know would be ignored, and the tests then cover something else
+/// than their caller believes.
+#[test]
+fn the_cap_names_a_machine_of_this_processor() {
+    let forced = cpu::forced();
+    assert!(forced.is_ok(), "{}={:?}", cpu::FORCE, forced);
+}
+
+#[test]
+fn the_library_sees_what_the_processor_reports() {
+    for machine in Machine::ALL {
+        let presence = presence(machine);
+        assert_eq!(machine.is_native(), presence != Presence::Foreign, "{machine}");
+        let detected = matches!(presence, Presence::Run | Presence::Capped);
+        assert_eq!(machine.is_detected(), detected, "{machine}");
+        assert_eq!(machine.is_available(), presence == Presence::Run, "{machine}");
+    }
+}
+
+#[test]
+fn every_machine_that_runs_has_a_kernel_and_no_other_has() {
+    for machine in Machine::ALL {
+        let runs = presence(machine) == Presence::Run;
+        let lanes = runs && common::has_lanes(machine);
+        let stream = runs && common::has_stream(machine);
+        assert_eq!(Lanes::new_on(machine).is_ok(), lanes, "lanes of {machine}");
+        assert_eq!(Sm3::new_on(machine).is_ok(), stream, "stream of {machine}");
+        assert!(lanes || stream || !runs, "{machine} runs nothing");
+    }
+}
+
+#[test]
+fn the_most_capable_machine_is_chosen() {
+    let mut lanes = Lanes::new();
+    let block = [0; 64];
+    lanes.set(0, &IV);
+    let kernel = lanes.compress(&vec![&block[..]; lanes.count()]);
+    common::assert_kernel(kernel, common::lane_machines().last().unwrap());
+}
