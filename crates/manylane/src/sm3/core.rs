@@ -183,6 +183,22 @@ impl Midstate {
         Midstate::default().then(prefix)
     }
 
+    /// SM3 after a prefix of `blocks` full blocks that leads to the chaining value `v`: what a
+    /// message that leaves a [lane](super::Lanes::get) goes on from as a stream.
+    pub fn from_parts(v: &[u32; 8], blocks: u64) -> Self {
+        Midstate { v: *v, blocks, ..Midstate::default() }
+    }
+
+    /// The chaining value after the prefix's full blocks; [`rest`](Self::rest) follows them.
+    pub fn chaining_value(&self) -> &[u32; 8] {
+        &self.v
+    }
+
+    /// The bytes after the prefix's last full block, fewer than 64.
+    pub fn rest(&self) -> &[u8] {
+        &self.rest[..self.rest_len]
+    }
+
     /// SM3 after this midstate's prefix and `more`.
     pub fn then(&self, more: &[u8]) -> Self {
         let mut next = self.clone();
