@@ -2,9 +2,12 @@
 
 mod common;
 
-use common::{Many, each_shape, stream_machines};
+use common::{Many, stream_machines};
 use digest::{KeyInit, Mac};
-use manylane::sm3::{self, Digest, HkdfSm3, HmacSm3, IV, Lanes, Midstate, Sm3};
+use manylane::{
+    Messages,
+    sm3::{self, Digest, HkdfSm3, HmacSm3, IV, Lanes, Midstate, Sm3},
+};
 use manylane_vectors::{Verdict, painted};
 
 /// Every message through one stream at a time, then all together through the lanes.
@@ -18,15 +21,14 @@ fn check_digests(messages: &[Vec<u8>], digests: &[[u8; 32]]) {
             assert_eq!(sm3.finalize()[..], *digest, "{machine} stream of {len} bytes");
         }
     }
-    each_shape(messages, 0, |shape, batch| {
-        for many in Many::all() {
-            let out = many.hash(&Midstate::default(), batch);
-            for (i, digest) in digests.iter().enumerate() {
-                let len = batch.get(i).len();
-                assert_eq!(out[i], *digest, "{many:?} {shape}: {len} bytes");
-            }
+    let messages = slices(messages);
+    for many in Many::all() {
+        let out = many.hash(&Midstate::default(), &Messages::slices(&messages));
+        assert_eq!(out.len(), digests.len());
+        for ((message, out), digest) in messages.iter().zip(&out).zip(digests) {
+            assert_eq!(out, digest, "{many:?}: {} bytes", message.len());
         }
-    });
+    }
 }
 
 #[test]
@@ -76,32 +78,32 @@ fn painted_messages_in_equal_lanes() {
     for vector in manylane_vectors::sm3().painted.iter().filter(|v| v.length <= 8192) {
         let message = painted(vector.length, 0);
         for many in Many::all() {
-            let copies = vec![&message; many.lanes() + 1];
-            each_shape(&copies, 1, |shape, batch| {
-                let out = many.hash(&Midstate::default(), batch);
-                let right = out.iter().all(|digest| *digest == vector.digest);
-                assert!(right, "{many:?} {shape}: {} bytes", vector.length);
-            });
+            let copies = vec![&message[..]; many.lanes() + 1];
+            let out = many.hash(&Midstate::default(), &Messages::slices(&copies));
+            let right = out.iter().all(|digest| *digest == vector.digest);
+            assert!(right, "{many:?}: {} bytes", vector.length);
         }
     }
 }
 
-/// Keys, messages and tags, one at a time and all together through the lanes.
-fn check_tags(keys: &[Vec<u8>], messages: &[Vec<u8>], check: impl Fn(usize, &[u8; 32])) {
+/// Calls `check` with the tag of each message, made one at a time and together, and with who made it.
+fn each_tag(keys: &[Vec<u8>], messages: &[Vec<u8>], check: impl Fn(usize, &[u8; 32], &str)) {
     for (i, (key, message)) in keys.iter().zip(messages).enumerate() {
-        let mut hmac = HmacSm3::new_from_slice(key).unwrap();
-        hmac.update(message);
-        check(i, &hmac.finalize().into_bytes().into());
+        let hmac = HmacSm3::new_from_slice(key).unwrap().chain_update(message);
+        check(i, &hmac.finalize().into_bytes().into(), "HmacSm3");
     }
+    let (keys, messages) = (slices(keys), slices(messages));
     for many in Many::all() {
-        each_shape(keys, 0, |_, keys| {
-            each_shape(messages, 3, |_, messages| {
-                for (i, tag) in many.hmac(keys, messages).iter().enumerate() {
-                    check(i, tag);
-                }
-            });
-        });
+        let tags = many.hmac(&Messages::slices(&keys), &Messages::slices(&messages));
+        assert_eq!(tags.len(), messages.len());
+        for (i, tag) in tags.iter().enumerate() {
+            check(i, tag, &format!("{many:?}"));
+        }
     }
+}
+
+fn slices(messages: &[Vec<u8>]) -> Vec<&[u8]> {
+    messages.iter().map(Vec::as_slice).collect()
 }
 
 #[test]
@@ -109,9 +111,9 @@ fn hmac_of_painted_messages() {
     let vectors = manylane_vectors::sm3().hmac;
     let keys: Vec<Vec<u8>> = vectors.iter().map(|v| v.key()).collect();
     let messages: Vec<Vec<u8>> = vectors.iter().map(|v| v.message()).collect();
-    check_tags(&keys, &messages, |i, tag| {
+    each_tag(&keys, &messages, |i, tag, who| {
         let v = &vectors[i];
-        assert_eq!(*tag, v.tag, "key of {} bytes, message of {}", v.key_length, v.length);
+        assert_eq!(*tag, v.tag, "{who}: key of {} bytes, message of {}", v.key_length, v.length);
     });
 }
 
@@ -121,11 +123,12 @@ fn wycheproof_hmac() {
     let tests: Vec<_> = groups.iter().flat_map(|g| g.tests.iter().map(move |t| (g, t))).collect();
     let keys: Vec<Vec<u8>> = tests.iter().map(|(_, test)| test.key.clone()).collect();
     let messages: Vec<Vec<u8>> = tests.iter().map(|(_, test)| test.msg.clone()).collect();
-    check_tags(&keys, &messages, |i, tag| {
+    each_tag(&keys, &messages, |i, tag, who| {
         let (group, test) = tests[i];
         assert_eq!(test.key.len() * 8, group.key_size, "test {}", test.tc_id);
         let equal = tag[..group.tag_size / 8] == test.tag[..];
-        assert_eq!(equal, test.result == Verdict::Valid, "test {}: {}", test.tc_id, test.comment);
+        let valid = test.result == Verdict::Valid;
+        assert_eq!(equal, valid, "{who}, test {}: {}", test.tc_id, test.comment);
     });
 }
 
@@ -163,7 +166,7 @@ fn pbkdf2() {
     }
 }
 
-/// The initial value has no test of its own in the standard; an empty message starts from it.
+/// What the constructors promise; the digests above set or reach it in other ways.
 #[test]
 fn a_lane_starts_at_the_initial_value() {
     for machine in common::lane_machines() {
