@@ -1,8 +1,9 @@
 //! The one definition of the command line: help, manual pages and completions come from it.
 
-use std::path::PathBuf;
+use std::{num::NonZeroUsize, path::PathBuf, str::FromStr as _};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use manylane_engine::Device;
 
 use crate::{bench, docs, info, sum};
 
@@ -47,12 +48,12 @@ pub(crate) struct Common {
     ///
     /// This build computes on the CPU only: `auto`, `cpu` and `all` mean it, and the others are
     /// refused.
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = parse_device)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
     pub(crate) device: Device,
 
     /// Use N threads [default: one for each CPU this process may use]
     #[arg(short, long, value_name = "N")]
-    pub(crate) jobs: Option<std::num::NonZeroUsize>,
+    pub(crate) jobs: Option<NonZeroUsize>,
 
     /// Say more on standard error: what was skipped and what was chosen
     #[arg(short, long)]
@@ -74,30 +75,6 @@ pub(crate) struct Common {
     /// directory, which replaces FILE at the end.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-}
-
-/// Where to compute.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Device {
-    Auto,
-    Cpu,
-    All,
-}
-
-fn parse_device(text: &str) -> Result<Device, String> {
-    match text {
-        "auto" => Ok(Device::Auto),
-        "cpu" => Ok(Device::Cpu),
-        "all" => Ok(Device::All),
-        _ => {
-            let (kind, index) = text.split_once(':').unwrap_or((text, "0"));
-            if matches!(kind, "cuda" | "hip") && index.parse::<u32>().is_ok() {
-                Err("this build has no GPU support; use auto or cpu".into())
-            } else {
-                Err("expected auto, cpu, cuda[:N], hip[:N] or all".into())
-            }
-        }
-    }
 }
 
 /// When to show something that only a person at a terminal wants.

@@ -81,9 +81,11 @@ pub fn write(out: &mut Vec<u8>, style: Style, end: End, name: &[u8], digest: &[u
 /// Appends the hexadecimal digits of `bytes`.
 pub fn write_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.extend(bytes.iter().flat_map(|byte| {
-        [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]
-    }));
+    out.extend(
+        bytes
+            .iter()
+            .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]),
+    );
 }
 
 /// The name with `\n`, `\r` and `\\` for newlines, carriage returns and backslashes; borrowed if
@@ -193,9 +195,11 @@ pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>, Malformed> {
     Ok(Some(Entry { kind, name, digest }))
 }
 
+type NameAndDigest<'a> = (&'a [u8], [u8; DIGEST_LEN]);
+
 /// `digest  name` or `digest *name`; nothing if the line does not begin with as many
 /// hexadecimal digits as no tag does.
-fn parse_untagged(line: &[u8]) -> Result<Option<(&[u8], [u8; DIGEST_LEN])>, Malformed> {
+fn parse_untagged(line: &[u8]) -> Result<Option<NameAndDigest<'_>>, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     match &line[digits..] {
         [b' ', b' ' | b'*', name @ ..] => {
@@ -215,8 +219,10 @@ fn parse_tagged(line: &[u8]) -> Result<(Kind, &[u8], [u8; DIGEST_LEN]), Malforme
     let close = line.iter().rposition(|byte| *byte == b')').ok_or(Malformed::Form)?;
     let tag = line[..open].strip_suffix(b" ").unwrap_or(&line[..open]);
     let name = line.get(open + 1..close).ok_or(Malformed::Form)?;
-    let digest =
-        skip_blanks(&line[close + 1..]).strip_prefix(b"=").map(skip_blanks).ok_or(Malformed::Form)?;
+    let digest = skip_blanks(&line[close + 1..])
+        .strip_prefix(b"=")
+        .map(skip_blanks)
+        .ok_or(Malformed::Form)?;
     let kind = Kind::ALL.into_iter().find(|kind| kind.tag().as_bytes() == tag);
     let Some(kind) = kind else {
         let is_tag = |byte: &u8| byte.is_ascii_alphanumeric() || b"-/_.".contains(byte);
@@ -319,7 +325,7 @@ mod tests {
         let refused = [
             ("a".to_owned(), Malformed::Form),
             (" ".to_owned(), Malformed::Form),
-            (format!("{hex}"), Malformed::Form),
+            (hex.clone(), Malformed::Form),
             (format!("{hex} a"), Malformed::Form),
             (format!("{hex}\ta"), Malformed::Form),
             (format!("SM3 (a) {hex}"), Malformed::Form),

@@ -4,6 +4,9 @@ mod bench;
 mod cli;
 mod docs;
 mod info;
+mod output;
+mod progress;
+mod show;
 mod sum;
 
 use std::process::ExitCode;
@@ -30,7 +33,9 @@ pub(crate) mod exit {
 macro_rules! complain {
     ($($what:tt)*) => {{
         use std::io::Write as _;
-        let _ = writeln!(std::io::stderr().lock(), "manylane: {}", format_args!($($what)*));
+        let _ = $crate::progress::aside(|| {
+            writeln!(std::io::stderr().lock(), "manylane: {}", format_args!($($what)*))
+        });
     }};
 }
 pub(crate) use complain;

@@ -1,10 +1,36 @@
 //! `manylane sum`: prints or checks the digests of files and trees.
 
-use std::path::PathBuf;
+mod check;
+mod key;
+mod operands;
+mod records;
+mod report;
+mod source;
+mod walk;
 
-use clap::{ArgAction, ValueEnum};
+use std::{
+    fs::Metadata,
+    io,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
-use crate::{cli::Common, exit};
+use clap::ValueEnum;
+use manylane_cli::lines::{End, Kind, Style};
+use manylane_engine::{Config, Engine, Function, Progress};
+
+use self::{
+    check::Checker,
+    operands::Operands,
+    report::{Form, Report},
+};
+use crate::{
+    cli::Common,
+    complain, exit,
+    output::Output,
+    progress,
+    show::{Name, Reason},
+};
 
 /// Arguments of `manylane sum`.
 #[derive(Debug, clap::Args)]
@@ -95,12 +121,19 @@ struct Check {
     quiet: bool,
 
     /// Point out each line that is not understood
-    #[arg(short, long, requires = "check", action = ArgAction::SetTrue)]
+    #[arg(short, long, requires = "check")]
     warn: bool,
 
     /// Pass over files that do not exist
     #[arg(long, requires = "check")]
     ignore_missing: bool,
+}
+
+impl Check {
+    fn options(&self) -> check::Options {
+        let Check { check: _, strict, status, quiet, warn, ignore_missing } = *self;
+        check::Options { strict, status, quiet, warn, ignore_missing }
+    }
 }
 
 /// The algorithms of `manylane sum`.
@@ -109,8 +142,150 @@ pub(crate) enum Algorithm {
     Sm3,
 }
 
+/// Why the command ends early.
+enum Stop {
+    /// It was asked for something that it cannot do.
+    Usage(String),
+    /// The output does not take what is written.
+    Write(io::Error),
+}
+
 /// Runs the command.
 pub(crate) fn run(args: Args) -> u8 {
-    let _ = args;
-    exit::OK
+    match try_run(args) {
+        Ok(true) => exit::OK,
+        Ok(false) => exit::FAILED,
+        Err(Stop::Usage(why)) => {
+            complain!("{why}");
+            exit::USAGE
+        }
+        Err(Stop::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
+        Err(Stop::Write(error)) => {
+            complain!("write error: {}", Reason(&error));
+            exit::FAILED
+        }
+    }
+}
+
+/// Whether everything could be read and matched.
+fn try_run(args: Args) -> Result<bool, Stop> {
+    let Algorithm::Sm3 = args.algorithm;
+    let common = &args.common;
+    let config = Config { device: common.device, threads: common.jobs };
+    let engine = Engine::new(config).map_err(|error| Stop::Usage(error.to_string()))?;
+    let (function, kind) = match &args.hmac_key_file {
+        None => (Function::hash(), Kind::Sm3),
+        Some(file) => {
+            let key = key::read(file, common.verbose).map_err(Stop::Usage)?;
+            (Function::hmac(&key), Kind::HmacSm3)
+        }
+    };
+    let walking = walk::Options {
+        exclude: globs(&args.exclude)?,
+        follow: args.follow,
+        one_file_system: args.one_file_system,
+        verbose: common.verbose,
+    };
+    let mut output = Output::open(common.output.as_deref()).map_err(|error| {
+        let path = common.output.as_deref().unwrap_or(Path::new("standard output"));
+        Stop::Usage(format!("{}: {}", Name(path), Reason(&error)))
+    })?;
+    if common.verbose {
+        engine.explain().to_string().lines().for_each(|line| complain!("{line}"));
+    }
+
+    let own = output.own_files().to_vec();
+    let form = match common.json {
+        true => Form::Json,
+        false => Form::Lines(
+            if args.untagged { Style::Untagged } else { Style::Tagged(kind) },
+            if args.zero { End::Nul } else { End::Newline },
+        ),
+    };
+    let mut report = Report::new(&mut output, form, kind);
+    let counts = Progress::new();
+    let all_fine = if args.check.check {
+        let checker = Checker {
+            engine: &engine,
+            function: &function,
+            kind,
+            progress: &counts,
+            options: args.check.options(),
+            own: &own,
+        };
+        progress::during(common.progress, &counts, None, || {
+            check_lists(&checker, args.files, &mut report)
+        })
+    } else {
+        let recursive = args.recursive.then_some(&walking);
+        let total = if args.recursive { None } else { total_len(&args.files) };
+        let operands = match args.files0_from {
+            Some(list) => Operands::listed(list, recursive, &own),
+            None => Operands::given(args.files, recursive, &own),
+        };
+        progress::during(common.progress, &counts, total, || {
+            print(&engine, &function, &counts, operands, &mut report)
+        })
+    }
+    .map_err(Stop::Write)?;
+    output.finish().map_err(Stop::Write)?;
+    Ok(all_fine)
+}
+
+fn globs(patterns: &[String]) -> Result<Vec<walk::Glob>, Stop> {
+    let glob = |pattern: &String| {
+        walk::Glob::new(pattern).map_err(|error| Stop::Usage(format!("--exclude: {error}")))
+    };
+    patterns.iter().map(glob).collect()
+}
+
+/// Bytes of all files together, where each of them is a regular file.
+fn total_len(files: &[PathBuf]) -> Option<u64> {
+    let len = |file: &PathBuf| file.metadata().ok().filter(Metadata::is_file).map(|m| m.len());
+    if files.is_empty() { None } else { files.iter().map(len).sum() }
+}
+
+/// Prints the digest of each input; whether all have one.
+fn print(
+    engine: &Engine,
+    function: &Function,
+    counts: &Progress,
+    operands: Operands<'_>,
+    report: &mut Report<'_>,
+) -> io::Result<bool> {
+    let mut all_fine = true;
+    let all = engine.hash_sources(function, counts, operands, |done| {
+        let name = done.source.name();
+        let written = match &done.result {
+            Ok(summary) => report.digest(name, summary),
+            Err(error) => {
+                all_fine = false;
+                report.error(name, error)
+            }
+        };
+        match written {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        }
+    });
+    match all {
+        ControlFlow::Continue(()) => Ok(all_fine),
+        ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Checks one list after the other; whether all are fine.
+fn check_lists(
+    checker: &Checker<'_>,
+    mut lists: Vec<PathBuf>,
+    report: &mut Report<'_>,
+) -> io::Result<bool> {
+    if lists.is_empty() {
+        lists.push("-".into());
+    }
+    let mut all_fine = true;
+    for list in &lists {
+        all_fine &= checker.check(list, report)?;
+    }
+    Ok(all_fine)
 }

@@ -1,0 +1,160 @@
+//! One input of `manylane sum`, as the engine reads it.
+
+use std::{
+    fs::{File, Metadata, OpenOptions},
+    io::{self, Read},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
+    },
+    path::{Path, PathBuf},
+};
+
+use manylane_engine::Source;
+
+use crate::output::FileId;
+
+/// Something to hash, by its name.
+#[derive(Debug)]
+pub(super) struct Input<'a> {
+    name: PathBuf,
+    from: From,
+    /// Files that are written to meanwhile.
+    own: &'a [FileId],
+}
+
+#[derive(Debug)]
+enum From {
+    Stdin,
+    /// A name that was given: whatever it names is read.
+    Given {
+        len: Option<u64>,
+        may_wait: bool,
+    },
+    /// A regular file that was found in a directory, behind a symbolic link or not.
+    Found {
+        follow: bool,
+    },
+    /// Something that cannot be read, and why.
+    Nothing(Option<io::Error>),
+}
+
+impl<'a> Input<'a> {
+    /// What a name on the command line or in a list means: `-` is standard input.
+    pub(super) fn given(name: PathBuf, own: &'a [FileId]) -> Self {
+        let from = if name.as_os_str() == "-" {
+            From::Stdin
+        } else {
+            match name.metadata() {
+                Ok(metadata) => From::Given {
+                    len: metadata.is_file().then_some(metadata.len()),
+                    may_wait: !metadata.is_file() && !metadata.file_type().is_block_device(),
+                },
+                Err(error) => From::Nothing(Some(error)),
+            }
+        };
+        Input { name, from, own }
+    }
+
+    /// A regular file in a directory that is walked.
+    pub(super) fn found(name: PathBuf, follow: bool, own: &'a [FileId]) -> Self {
+        Input { name, from: From::Found { follow }, own }
+    }
+
+    /// A name that stands for an error.
+    pub(super) fn error(name: PathBuf, error: io::Error) -> Self {
+        Input { name, from: From::Nothing(Some(error)), own: &[] }
+    }
+
+    /// Its name, `-` for standard input.
+    pub(super) fn name(&self) -> &Path {
+        &self.name
+    }
+}
+
+impl Source for Input<'_> {
+    type Reader = Reader;
+
+    fn open(&mut self) -> io::Result<Reader> {
+        let file = match &mut self.from {
+            From::Stdin => File::from(io::stdin().as_fd().try_clone_to_owned()?),
+            From::Given { .. } => File::open(&self.name)?,
+            From::Found { follow } => {
+                // Should the file have become a pipe since it was found, opening it must not wait;
+                // nor may a link that took its place be followed. Regular files ignore the first.
+                let flags = if *follow { 0 } else { libc::O_NOFOLLOW };
+                OpenOptions::new()
+                    .read(true)
+                    .custom_flags(libc::O_NONBLOCK | flags)
+                    .open(&self.name)?
+            }
+            From::Nothing(error) => {
+                return Err(error.take().unwrap_or_else(|| io::ErrorKind::NotFound.into()));
+            }
+        };
+        let metadata = file.metadata()?;
+        if metadata.is_dir() {
+            return Err(io::Error::from_raw_os_error(libc::EISDIR));
+        }
+        if matches!(self.from, From::Found { .. }) && !metadata.is_file() {
+            return Err(io::Error::other("no longer a regular file"));
+        }
+        if metadata.is_file() && self.own.contains(&FileId::of(&metadata)) {
+            return Err(io::Error::other("input file is output file"));
+        }
+        let before = metadata.is_file().then(|| Stamp::of(&metadata));
+        Ok(Reader { file, before })
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        match self.from {
+            From::Given { len, .. } => len,
+            _ => None,
+        }
+    }
+
+    fn open_len(&self, reader: &Reader) -> Option<u64> {
+        // Files that the kernel makes up have length 0, or a page's, whatever they hold: a plan may
+        // err, so that does no harm.
+        reader.before.as_ref().map(|stamp| stamp.len)
+    }
+
+    fn may_wait(&self) -> bool {
+        matches!(self.from, From::Stdin | From::Given { may_wait: true, .. })
+    }
+}
+
+/// What tells that a file was written to.
+#[derive(Debug, PartialEq, Eq)]
+struct Stamp {
+    len: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Stamp { len: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
+    }
+}
+
+/// An open input. Its end is an error if a regular file was written to since it was opened: the
+/// bytes that were read then need never have been in the file together.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: File,
+    before: Option<Stamp>,
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(buffer)?;
+        if read == 0
+            && !buffer.is_empty()
+            && let Some(before) = &self.before
+            && Stamp::of(&self.file.metadata()?) != *before
+        {
+            return Err(io::Error::other("changed while it was read"));
+        }
+        Ok(read)
+    }
+}
