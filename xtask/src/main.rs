@@ -1,3 +1,115 @@
-//! The project's own tasks: `cargo xtask help`.
+//! The project's own tasks. `cargo xtask help` lists them; CONTRIBUTING.md says when to run which.
 
-fn main() {}
+mod arm;
+mod constant_time;
+mod fuzz;
+mod licences;
+mod needs;
+mod objcode;
+mod steps;
+mod suite;
+// mod sum_bench;
+mod tidy;
+// mod tree;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use clap::{Parser, Subcommand};
+
+/// Why a task failed, in words for the person who runs it.
+type Result<T = ()> = std::result::Result<T, String>;
+
+/// The project's own tasks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Every check of the repository; installs what the checks need (as root or with sudo).
+    ///
+    /// Runs all steps even if one fails, lists the machines that this processor could not run,
+    /// and closes with the number of tests that passed and failed.
+    Test(suite::Options),
+    /// The mechanical rules of the sources: unsafe code, file sizes, documents, manifests.
+    Tidy,
+    /// Licences, origins and versions of all dependencies.
+    Licences,
+    /// Constant time by valgrind: secrets marked undefined, no branch or index may depend on one.
+    Ct,
+    /// Constant time by the object code: secrets followed through every instruction of every
+    /// kernel; also counts calls and spilled vectors in hot loops.
+    Objcode(objcode::Options),
+    /// Constant time by the clock, as dudect does: keys fixed against keys drawn at random.
+    ///
+    /// Noisy by nature, so run by hand on a quiet machine and no part of `test`.
+    Dudect(constant_time::DudectOptions),
+    /// Runs the fuzz targets (needs a nightly compiler and cargo-fuzz).
+    Fuzz(fuzz::Options),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().task {
+        Task::Test(options) => return suite::run(&options),
+        Task::Tidy => tidy::run(),
+        Task::Licences => licences::run(),
+        Task::Ct => constant_time::valgrind(),
+        Task::Objcode(options) => objcode::run(&options),
+        Task::Dudect(options) => constant_time::dudect(&options),
+        Task::Fuzz(options) => fuzz::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The repository's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root")
+}
+
+/// The target directory that this very program was built in.
+fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => root().join(dir),
+        None => root().join("target"),
+    }
+}
+
+/// The same cargo that runs this task, in the repository's root.
+fn cargo() -> Command {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.current_dir(root());
+    cargo
+}
+
+/// Runs a command to its end; an error unless it succeeds.
+fn run_command(command: &mut Command) -> Result {
+    let shown = steps::show(command);
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{shown}`: {status}")),
+        Err(error) => Err(format!("`{shown}`: {error}")),
+    }
+}
+
+/// The standard output of a command that succeeds.
+fn output_of(command: &mut Command) -> Result<String> {
+    let shown = steps::show(command);
+    let output = command.output().map_err(|error| format!("`{shown}`: {error}"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("`{shown}`: {}\n{}", output.status, stderr.trim_end()));
+    }
+    String::from_utf8(output.stdout).map_err(|_| format!("`{shown}`: output is not UTF-8"))
+}

@@ -1,0 +1,47 @@
+//! The AArch64 kernels on a processor of another kind: built by Debian's compiler, run by qemu.
+
+use std::process::Command;
+
+use crate::{cargo, target_dir};
+
+/// Debian's compiler, beside whatever compiles the rest.
+pub(crate) const RUSTC: &str = "/usr/bin/rustc";
+
+const TARGET: &str = "aarch64-unknown-linux-gnu";
+
+/// The machines that can only run this way here.
+pub(crate) const MACHINES: [&str; 2] = ["neon", "armcrypto"];
+
+/// A processor that qemu imitates.
+pub(crate) struct Processor {
+    pub(crate) name: &'static str,
+    /// The machines of manylane that it has beside portable.
+    pub(crate) machines: &'static [&'static str],
+}
+
+/// One with the SM3 instructions, and one without them, where detection must say so.
+pub(crate) const PROCESSORS: [Processor; 2] = [
+    Processor { name: "max", machines: &MACHINES },
+    Processor { name: "cortex-a57", machines: &["neon"] },
+];
+
+/// A cargo command for AArch64.
+pub(crate) fn cargo_for(processor: &Processor, command: &str) -> Command {
+    let variable =
+        |what| format!("CARGO_TARGET_{}_{what}", TARGET.to_uppercase().replace('-', "_"));
+    let mut cargo = cargo();
+    cargo
+        .args([command, "--locked", "--target", TARGET])
+        .env("RUSTC", RUSTC)
+        // Another compiler than the host's, so another folder.
+        .env("CARGO_TARGET_DIR", target_dir().join("arm"))
+        .env(variable("LINKER"), "aarch64-linux-gnu-gcc")
+        // Static programs need no AArch64 libraries on the host.
+        .env(variable("RUSTFLAGS"), "-C target-feature=+crt-static")
+        .env(variable("RUNNER"), format!("qemu-aarch64 -cpu {}", processor.name))
+        // A compiler wrapper or flags meant for the host's compiler would not fit.
+        .env_remove("RUSTC_WRAPPER")
+        .env_remove("RUSTC_WORKSPACE_WRAPPER")
+        .env_remove("RUSTFLAGS");
+    cargo
+}

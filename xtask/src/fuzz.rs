@@ -1,0 +1,50 @@
+//! Runs the fuzz targets one after another.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::{Result, output_of, root, run_command};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Seconds for each target.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Only these targets.
+    targets: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options) -> Result {
+    let fuzz = || {
+        let mut cargo = Command::new("cargo");
+        cargo.arg("+nightly").arg("fuzz").current_dir(root());
+        // What the outer cargo set would keep the inner one from another compiler.
+        for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+            cargo.env_remove(name);
+        }
+        cargo
+    };
+    let listed = output_of(fuzz().arg("list")).map_err(|why| {
+        format!("{why}\nfuzzing needs: rustup toolchain install nightly; cargo install cargo-fuzz")
+    })?;
+    let listed: Vec<&str> = listed.lines().collect();
+    if listed.is_empty() {
+        return Err("there are no fuzz targets".into());
+    }
+    if let Some(unknown) = options.targets.iter().find(|name| !listed.contains(&name.as_str())) {
+        return Err(format!("no fuzz target {unknown}; there are {}", listed.join(", ")));
+    }
+    let chosen =
+        |name: &&str| options.targets.is_empty() || options.targets.iter().any(|t| t == name);
+    for target in listed.iter().copied().filter(chosen) {
+        println!("=== {target}");
+        run_command(fuzz().args([
+            "run",
+            target,
+            "--",
+            &format!("-max_total_time={}", options.seconds),
+        ]))?;
+    }
+    Ok(())
+}

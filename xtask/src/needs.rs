@@ -1,0 +1,164 @@
+//! What the tests need from the system, and how to get it on Debian.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::{Result, run_command};
+
+/// Something that a test needs: how to see that it is there, and what brings it.
+struct Need {
+    probe: Probe,
+    packages: &'static [&'static str],
+}
+
+enum Probe {
+    /// A program in PATH.
+    Program(&'static str),
+    /// A shared library that the loader finds.
+    Library(&'static str),
+    /// A file.
+    File(&'static str),
+}
+
+const fn program(name: &'static str, packages: &'static [&'static str]) -> Need {
+    Need { probe: Probe::Program(name), packages }
+}
+
+/// For the tests on any machine: a linker, the peers that digests are compared with, and what
+/// runs the reference and the constant-time checks.
+const NATIVE: [Need; 7] = [
+    program("gcc", &["gcc", "libc6-dev"]),
+    program("git", &["git"]),
+    program("cksum", &["coreutils"]),
+    program("openssl", &["openssl"]),
+    program("python3", &["python3"]),
+    Need { probe: Probe::Library("libgcrypt.so.20"), packages: &["libgcrypt20"] },
+    #[cfg(target_arch = "x86_64")]
+    program("valgrind", &["valgrind"]),
+    #[cfg(not(target_arch = "x86_64"))]
+    program("sh", &["dash"]),
+];
+
+/// For the AArch64 kernels on a processor of another kind: Debian's compiler, because its
+/// standard library for AArch64 comes as a package, and an emulator.
+const ARM: [Need; 5] = [
+    program(super::arm::RUSTC, &["rustc-web"]),
+    Need {
+        probe: Probe::File("/usr/lib/rustlib/aarch64-unknown-linux-gnu/lib"),
+        packages: &["libstd-rust-web-dev:arm64"],
+    },
+    program("aarch64-linux-gnu-gcc", &["gcc-aarch64-linux-gnu"]),
+    Need {
+        probe: Probe::File("/usr/aarch64-linux-gnu/lib/libc.a"),
+        packages: &["libc6-dev-arm64-cross"],
+    },
+    program("qemu-aarch64", &["qemu-user"]),
+];
+
+/// Sees to it that everything is there, by installing it if that is allowed and possible.
+pub(crate) fn provide(install: bool) -> Result {
+    let arm: &[Need] = if cfg!(target_arch = "aarch64") { &[] } else { &ARM };
+    let needs = || NATIVE.iter().chain(arm);
+    let missing: Vec<&Need> = needs().filter(|need| !need.probe.is_there()).collect();
+    if !missing.is_empty() && install {
+        let packages: Vec<_> = missing.iter().flat_map(|need| need.packages).copied().collect();
+        apt(&packages).map_err(|why| format!("{why}\n{}", list(&missing)))?;
+    }
+    let still: Vec<&Need> = needs().filter(|need| !need.probe.is_there()).collect();
+    if !still.is_empty() {
+        return Err(list(&still));
+    }
+    components()
+}
+
+/// rustfmt and clippy belong to the compiler's own distribution.
+fn components() -> Result {
+    for (component, command) in [("rustfmt", "fmt"), ("clippy", "clippy")] {
+        let there = crate::cargo().args([command, "--version"]).stdout(Stdio::null()).status();
+        if !there.is_ok_and(|status| status.success()) {
+            return Err(format!("cargo {command} is missing: rustup component add {component}"));
+        }
+    }
+    Ok(())
+}
+
+fn list(missing: &[&Need]) -> String {
+    let mut lines = vec!["the tests need what is not there:".to_string()];
+    for need in missing {
+        let what = match need.probe {
+            Probe::Program(name) => format!("the program {name}"),
+            Probe::Library(name) => format!("the library {name}"),
+            Probe::File(path) => path.into(),
+        };
+        lines.push(format!("  {what} (Debian: {})", need.packages.join(" ")));
+    }
+    lines.join("\n")
+}
+
+fn apt(packages: &[&str]) -> Result {
+    if !Probe::Program("apt-get").is_there() {
+        return Err("no apt-get here to install packages with".into());
+    }
+    // SAFETY of a password prompt in a run without a terminal: -n makes sudo fail instead.
+    let id = crate::output_of(Command::new("id").arg("-u"))?;
+    let sudo: &[&str] = match id.trim() {
+        "0" => &[],
+        _ if Probe::Program("sudo").is_there() => &["sudo", "-n"],
+        _ => return Err("only root, or a user with sudo, can install packages".into()),
+    };
+    let root = |words: &[&str]| {
+        let mut words = sudo.iter().chain(words);
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
+        println!("$ {}", crate::steps::show(&command));
+        run_command(&mut command)
+    };
+    println!("installing {}", packages.join(" "));
+    if packages.iter().any(|package| package.ends_with(":arm64")) {
+        root(&["dpkg", "--add-architecture", "arm64"])?;
+    }
+    // Another package manager may be at work on a fresh machine: wait for its lock.
+    let apt = ["apt-get", "-q", "-o", "DPkg::Lock::Timeout=600"];
+    root(&[&apt[..], &["update"]].concat())?;
+    root(&[&apt[..], &["install", "-y", "--no-install-recommends"], packages].concat())
+}
+
+impl Probe {
+    fn is_there(&self) -> bool {
+        match *self {
+            Probe::Program(name) if name.starts_with('/') => Path::new(name).exists(),
+            Probe::Program(name) => std::env::var_os("PATH").is_some_and(|path| {
+                std::env::split_paths(&path).any(|dir| dir.join(name).is_file())
+            }),
+            Probe::Library(name) => {
+                let cache = Command::new("/sbin/ldconfig").arg("-p").output();
+                cache.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(name))
+            }
+            Probe::File(path) => Path::new(path).exists(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_its_package() {
+        let need = program("no-such-program", &["no-such-package"]);
+        assert!(!need.probe.is_there());
+        let list = list(&[&need]);
+        assert!(list.contains("no-such-program") && list.contains("no-such-package"), "{list}");
+    }
+
+    #[test]
+    fn what_is_there_is_seen() {
+        assert!(Probe::Program("sh").is_there());
+        assert!(Probe::Program("/bin/sh").is_there());
+        assert!(Probe::Library("libc.so.6").is_there());
+        assert!(!Probe::Library("libnosuchthing.so.1").is_there());
+        assert!(!Probe::File("/no/such/file").is_there());
+    }
+}

@@ -1,0 +1,60 @@
+//! The kernels, what is secret of their arguments, and what their loops may do.
+
+use super::taint::{
+    Level::{self, Public, ToAddresses, ToPublic, ToSecret},
+    What,
+};
+
+/// A function with a kernel in it.
+pub(super) struct Kernel {
+    pub(super) name: &'static str,
+    /// Arguments as they are passed in registers.
+    pub(super) arguments: &'static [Level],
+    /// At most that many stores of vectors to the stack, as measured when the kernel was last
+    /// tuned. A compiler that begins to spill more makes the kernel slower: look at it, then
+    /// change the number.
+    pub(super) spills: usize,
+    /// Functions that it may call in a loop.
+    pub(super) calls: &'static [&'static str],
+}
+
+/// The modules whose every function must be declared here.
+pub(super) const MODULES: [&str; 4] = [
+    "manylane::sm3::avx2::",
+    "manylane::sm3::avx512::",
+    "manylane::sm3::bmi2::",
+    "manylane::sm3::sse::",
+];
+
+/// `(state, inputs, blocks)`: chaining values, addresses of the lanes' blocks, and their number.
+const LANES: &[Level] = &[ToSecret, ToAddresses, Public];
+
+/// `(state, block)`: chaining values and an expanded block that depends on a length alone.
+const CONSTANT: &[Level] = &[ToSecret, ToPublic];
+
+const fn kernel(name: &'static str, arguments: &'static [Level], spills: usize) -> Kernel {
+    Kernel { name, arguments, spills, calls: &[] }
+}
+
+pub(super) const KERNELS: &[Kernel] = &[
+    // Sixteen registers hold eight words of state and little else: the sixteen words of the
+    // message live on the stack by design.
+    kernel("manylane::sm3::sse::compress", LANES, 200),
+    kernel("manylane::sm3::sse::constant", CONSTANT, 200),
+    kernel("manylane::sm3::avx2::compress", LANES, 200),
+    kernel("manylane::sm3::avx2::constant", CONSTANT, 200),
+    kernel("manylane::sm3::avx512::lanes", LANES, 0),
+    kernel("manylane::sm3::avx512::constant", CONSTANT, 0),
+];
+
+/// A function of `crates/manylane-ct`, its arguments, and what must be found in it.
+type Leak = (&'static str, &'static [Level], fn(&What) -> bool);
+
+pub(super) const LEAKS: [Leak; 4] = [
+    ("manylane_ct::leaks::branch", &[ToSecret, Public], |what| *what == What::Branch),
+    ("manylane_ct::leaks::index", &[ToSecret, Public], |what| *what == What::Address),
+    ("manylane_ct::leaks::division", &[ToSecret, Public], |what| *what == What::Latency),
+    ("manylane_ct::valgrind::gather::gather_avx2", &[ToSecret, ToSecret, ToPublic], |what| {
+        *what == What::Gather
+    }),
+];

@@ -1,0 +1,648 @@
+//! Follows secrets through one function's machine code.
+//!
+//! Every register and every word of the stack frame carries a [`Level`]: whether it is secret,
+//! and if it is an address, what a load from there brings. Loops are walked until nothing
+//! changes. What must not depend on a secret is then reported: conditions of branches, addresses,
+//! operands of instructions that take their time by them.
+//!
+//! Unknown is secret: results of calls, memory that nothing is known about. Two things are taken
+//! on trust, as compilers guarantee them: a store through a computed address does not overwrite
+//! a register that was saved on the stack, and what lies in read-only data is public.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, MemorySize,
+    Mnemonic, OpAccess, OpKind, Register, UsedMemory,
+};
+
+/// What is known of a value; later ones are worse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    /// A public number.
+    Public,
+    /// The address of public data.
+    ToPublic,
+    /// The address of addresses (or lengths), each as [`Level::ToSecret`].
+    ToAddresses,
+    /// The address of secret data that were there before the function was called.
+    ToSecret,
+    /// The address of secret data, perhaps in the function's own frame.
+    ToAnything,
+    /// Secret data.
+    Secret,
+}
+
+impl Level {
+    /// What a load from an address of this level brings.
+    fn loaded(self) -> Level {
+        match self {
+            Level::ToPublic => Level::Public,
+            Level::ToAddresses => Level::ToSecret,
+            Level::Public | Level::ToSecret | Level::ToAnything | Level::Secret => Level::Secret,
+        }
+    }
+}
+
+/// A value: a level, or an address in the frame, whose words are followed one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Of(Level),
+    /// Bytes from a fixed place of the frame: the stack pointer at entry, or as an instruction
+    /// (by its address) has aligned it.
+    Frame(u64, i64),
+}
+
+impl Value {
+    fn level(self) -> Level {
+        match self {
+            Value::Of(level) => level,
+            Value::Frame(..) => Level::ToAnything,
+        }
+    }
+
+    fn join(self, other: Value) -> Value {
+        if self == other { self } else { Value::Of(self.level().max(other.level())) }
+    }
+}
+
+/// Registers that arguments are passed in, in the System V convention; and those that a callee
+/// leaves as they were.
+const PASSED: [Register; 6] =
+    [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
+const SAVED: [Register; 7] = [
+    Register::RBX,
+    Register::RSP,
+    Register::RBP,
+    Register::R12,
+    Register::R13,
+    Register::R14,
+    Register::R15,
+];
+
+/// Bytes of a frame that are followed, and the size of the words they are followed in.
+const FRAME: i64 = 128 * 1024;
+const WORD: i64 = 4;
+
+/// What is known at a place of the function.
+#[derive(Clone, PartialEq, Eq)]
+struct State {
+    registers: Vec<Value>,
+    flags: Level,
+    frames: BTreeMap<u64, Vec<Level>>,
+}
+
+impl State {
+    fn at_entry(arguments: &[Level]) -> Self {
+        let mut registers = vec![Value::Of(Level::Secret); Register::values().len()];
+        registers[Register::RSP as usize] = Value::Frame(0, 0);
+        for (register, level) in PASSED.iter().zip(arguments) {
+            registers[*register as usize] = Value::Of(*level);
+        }
+        State { registers, flags: Level::Secret, frames: BTreeMap::new() }
+    }
+
+    fn get(&self, register: Register) -> Value {
+        self.registers[register.full_register() as usize]
+    }
+
+    fn set(&mut self, register: Register, value: Value) {
+        self.registers[register.full_register() as usize] = value;
+    }
+
+    /// Joins what is known on another way to the same place; whether that changed anything.
+    fn join(&mut self, other: &State) -> bool {
+        let before = self.clone();
+        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
+            *mine = mine.join(*theirs);
+        }
+        self.flags = self.flags.max(other.flags);
+        for (base, mine) in &mut self.frames {
+            match other.frames.get(base) {
+                Some(theirs) => {
+                    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+                        *mine = (*mine).max(*theirs);
+                    }
+                }
+                None => mine.fill(Level::Secret),
+            }
+        }
+        *self != before
+    }
+
+    fn words(offset: i64, size: usize) -> Option<std::ops::Range<usize>> {
+        let start = offset + FRAME;
+        let end = start + size as i64;
+        (start >= 0 && end <= 2 * FRAME)
+            .then(|| (start / WORD) as usize..((end + WORD - 1) / WORD) as usize)
+    }
+
+    fn load(&self, base: u64, offset: i64, size: usize) -> Level {
+        let words = State::words(offset, size);
+        match (self.frames.get(&base), words) {
+            (Some(frame), Some(words)) => {
+                frame[words].iter().copied().max().unwrap_or(Level::Secret)
+            }
+            _ => Level::Secret,
+        }
+    }
+
+    fn store(&mut self, base: u64, offset: i64, size: usize, level: Level) {
+        let Some(words) = State::words(offset, size) else { return };
+        let whole = offset % WORD == 0 && size as i64 % WORD == 0;
+        let frame = self
+            .frames
+            .entry(base)
+            .or_insert_with(|| vec![Level::Secret; (2 * FRAME / WORD) as usize]);
+        for word in &mut frame[words] {
+            *word = if whole { level } else { level.max(*word) };
+        }
+    }
+
+    /// A store somewhere in the frames: any data there may now be of that level. Saved addresses
+    /// are not data.
+    fn store_somewhere(&mut self, level: Level) {
+        for word in self.frames.values_mut().flatten() {
+            if *word <= Level::ToPublic {
+                *word = level.max(*word);
+            }
+        }
+    }
+}
+
+/// Something that must not be, at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Finding {
+    pub(super) address: u64,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum What {
+    /// A branch whose condition depends on a secret.
+    Branch,
+    /// A load or store whose address depends on a secret.
+    Address,
+    /// A gather or scatter: no kernel needs one.
+    Gather,
+    /// An instruction that takes its time by an operand that is secret.
+    Latency,
+    /// A jump to a computed place.
+    IndirectJump,
+    /// A call of a function that is not followed.
+    Call(u64),
+    /// A secret where the callee expects none.
+    Argument(u64),
+    /// A secret stored among public data.
+    Store,
+    /// Bytes that are no instruction, or a jump into the middle of nowhere.
+    Undecodable,
+}
+
+/// What is found in a function.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) findings: Vec<Finding>,
+    /// Stores of vectors to the frame.
+    pub(super) spills: usize,
+    /// Calls between the ends of a loop.
+    pub(super) calls_in_loops: Vec<u64>,
+    /// Branches backwards.
+    pub(super) loops: usize,
+    pub(super) instructions: usize,
+}
+
+/// How a call is followed.
+pub(super) enum Callee<'a> {
+    /// By itself, with these arguments.
+    Followed(&'a [Level]),
+    /// Copies or clears memory in time that depends on addresses and lengths alone.
+    Memory,
+    /// Never returns.
+    Panic,
+    /// Not at all.
+    Unknown,
+}
+
+/// A function's machine code.
+pub(super) struct Function<'a> {
+    pub(super) address: u64,
+    pub(super) code: &'a [u8],
+}
+
+impl Function<'_> {
+    fn instructions(&self) -> BTreeMap<u64, Instruction> {
+        let decoder = Decoder::with_ip(64, self.code, self.address, DecoderOptions::NONE);
+        decoder.into_iter().map(|instruction| (instruction.ip(), instruction)).collect()
+    }
+
+    /// Follows secrets from arguments of the given levels.
+    pub(super) fn follow<'c>(
+        &self,
+        arguments: &[Level],
+        callee: impl Fn(u64) -> Callee<'c>,
+    ) -> Report {
+        let instructions = self.instructions();
+        let mut walk = Walk { factory: InstructionInfoFactory::new(), callee, report: None };
+        // What is known at the places where ways may meet.
+        let meetings = meetings(&instructions);
+        let mut known = BTreeMap::from([(self.address, State::at_entry(arguments))]);
+        let mut todo = vec![self.address];
+        while let Some(start) = todo.pop() {
+            let mut state = known[&start].clone();
+            for (&address, instruction) in instructions.range(start..) {
+                if address != start && meetings.contains(&address) {
+                    reach(address, &state, &mut known, &mut todo);
+                    break;
+                }
+                let (target, goes_on) = walk.step(instruction, &mut state);
+                if let Some(target) = target {
+                    reach(target, &state, &mut known, &mut todo);
+                }
+                if !goes_on {
+                    break;
+                }
+            }
+        }
+        // Nothing changes any more: look once more, and report.
+        walk.report = Some(Report::default());
+        for (&start, state) in &known {
+            let mut state = state.clone();
+            if !instructions.contains_key(&start) {
+                walk.find(start, What::Undecodable);
+            }
+            for (&address, instruction) in instructions.range(start..) {
+                if address != start && meetings.contains(&address) {
+                    break;
+                }
+                let (_, goes_on) = walk.step(instruction, &mut state);
+                if !goes_on {
+                    break;
+                }
+            }
+        }
+        let mut report = walk.report.unwrap_or_default();
+        report.instructions = instructions.len();
+        loops(&instructions, &mut report);
+        report
+    }
+}
+
+/// Targets of jumps.
+fn meetings(instructions: &BTreeMap<u64, Instruction>) -> BTreeSet<u64> {
+    let jumps = instructions.values().filter(|i| is_jump(i));
+    jumps.map(Instruction::near_branch_target).collect()
+}
+
+fn is_jump(instruction: &Instruction) -> bool {
+    let flow = instruction.flow_control();
+    matches!(flow, FlowControl::ConditionalBranch | FlowControl::UnconditionalBranch)
+}
+
+/// Joins what is known on the way to a place with what is known there.
+fn reach(address: u64, state: &State, known: &mut BTreeMap<u64, State>, todo: &mut Vec<u64>) {
+    let changed = match known.get_mut(&address) {
+        Some(there) => there.join(state),
+        None => known.insert(address, state.clone()).is_none(),
+    };
+    if changed {
+        todo.push(address);
+    }
+}
+
+/// Counts loops, and calls inside them: between a branch backwards and its target.
+fn loops(instructions: &BTreeMap<u64, Instruction>, report: &mut Report) {
+    for instruction in instructions.values() {
+        if !is_jump(instruction) || instruction.near_branch_target() > instruction.ip() {
+            continue;
+        }
+        report.loops += 1;
+        let body = instructions.range(instruction.near_branch_target()..=instruction.ip());
+        for (&address, _) in body.filter(|(_, i)| {
+            matches!(i.flow_control(), FlowControl::Call | FlowControl::IndirectCall)
+        }) {
+            if !report.calls_in_loops.contains(&address) {
+                report.calls_in_loops.push(address);
+            }
+        }
+    }
+}
+
+struct Walk<F> {
+    factory: InstructionInfoFactory,
+    callee: F,
+    /// Present in the last walk only.
+    report: Option<Report>,
+}
+
+impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
+    fn find(&mut self, address: u64, what: What) {
+        if let Some(report) = &mut self.report {
+            report.findings.push(Finding { address, what });
+        }
+    }
+
+    /// One instruction: where it may jump, and whether it may go on to the next.
+    fn step(&mut self, instruction: &Instruction, state: &mut State) -> (Option<u64>, bool) {
+        let address = instruction.ip();
+        if instruction.is_invalid() {
+            self.find(address, What::Undecodable);
+            return (None, false);
+        }
+        match instruction.flow_control() {
+            FlowControl::Next => {
+                self.compute(instruction, state);
+                (None, true)
+            }
+            FlowControl::ConditionalBranch => {
+                let by_register = match instruction.mnemonic() {
+                    Mnemonic::Jrcxz | Mnemonic::Jecxz | Mnemonic::Loop => {
+                        state.get(Register::RCX).level()
+                    }
+                    _ => Level::Public,
+                };
+                if state.flags.max(by_register) == Level::Secret {
+                    self.find(address, What::Branch);
+                }
+                (Some(instruction.near_branch_target()), true)
+            }
+            FlowControl::UnconditionalBranch => (Some(instruction.near_branch_target()), false),
+            FlowControl::Return | FlowControl::Exception | FlowControl::Interrupt => (None, false),
+            FlowControl::Call => {
+                let goes_on = self.call(instruction, instruction.near_branch_target(), state);
+                (None, goes_on)
+            }
+            FlowControl::IndirectCall => {
+                // Through a table that the linker fills: `call [rip + …]`.
+                let target = match instruction.is_ip_rel_memory_operand() {
+                    true => instruction.ip_rel_memory_address(),
+                    false => 0,
+                };
+                (None, self.call(instruction, target, state))
+            }
+            FlowControl::IndirectBranch | FlowControl::XbeginXabortXend => {
+                self.find(address, What::IndirectJump);
+                (None, false)
+            }
+        }
+    }
+
+    /// A call; whether it returns.
+    fn call(&mut self, instruction: &Instruction, target: u64, state: &mut State) -> bool {
+        let address = instruction.ip();
+        match (self.callee)(target) {
+            Callee::Panic => return false,
+            Callee::Unknown => self.find(address, What::Call(target)),
+            Callee::Memory => {
+                if PASSED[..3].iter().any(|register| state.get(*register).level() == Level::Secret)
+                {
+                    self.find(address, What::Argument(target));
+                }
+            }
+            Callee::Followed(arguments) => {
+                // A worse value than the callee is followed with would not be followed.
+                // To it, what this frame holds was there before.
+                let worse = |(register, level): (&Register, &Level)| {
+                    let passed = match state.get(*register).level() {
+                        Level::ToAnything => Level::ToSecret,
+                        passed => passed,
+                    };
+                    passed > *level
+                };
+                if PASSED.iter().zip(arguments).any(worse) {
+                    self.find(address, What::Argument(target));
+                }
+            }
+        }
+        // Whatever the callee was given addresses of, it may have filled with secrets.
+        if PASSED.iter().any(|register| matches!(state.get(*register), Value::Frame(..))) {
+            state.store_somewhere(Level::Secret);
+        }
+        for (index, value) in state.registers.iter_mut().enumerate() {
+            if !SAVED.iter().any(|register| *register as usize == index) {
+                *value = Value::Of(Level::Secret);
+            }
+        }
+        state.flags = Level::Secret;
+        true
+    }
+
+    /// An instruction that computes.
+    fn compute(&mut self, instruction: &Instruction, state: &mut State) {
+        let address = instruction.ip();
+        let info = self.factory.info(instruction);
+        let registers: Vec<_> =
+            info.used_registers().iter().map(|used| (used.register(), used.access())).collect();
+        let memory: Vec<UsedMemory> = info.used_memory().to_vec();
+
+        // What it reads.
+        let mut read = Level::Public;
+        for &(register, access) in &registers {
+            let is_address = memory.iter().any(|used| {
+                [used.base(), used.index()]
+                    .map(Register::full_register)
+                    .contains(&register.full_register())
+            }) && instruction.mnemonic() != Mnemonic::Lea;
+            // The stack pointer is no data, and a register of an address is checked as such: it
+            // counts as data only if an operand names it as well.
+            let named = (0..instruction.op_count()).any(|i| {
+                instruction.op_kind(i) == OpKind::Register
+                    && instruction.op_register(i).full_register() == register.full_register()
+            });
+            if is_read(access) && register != Register::RSP && (!is_address || named) {
+                read = read.max(state.get(register).level());
+            }
+        }
+        if instruction.rflags_read() != 0 {
+            read = read.max(state.flags);
+        }
+        for used in memory.iter().filter(|used| used.access() != OpAccess::NoMemAccess) {
+            if used.index().is_vector_register() {
+                self.find(address, What::Gather);
+                read = Level::Secret;
+            }
+            if address_level(used, state) == Level::Secret {
+                self.find(address, What::Address);
+            }
+            if is_read(used.access()) {
+                read = read.max(loaded(used, state));
+            }
+        }
+        if read == Level::Secret && takes_its_time(instruction.mnemonic()) {
+            self.find(address, What::Latency);
+        }
+
+        // What it writes.
+        let special = moved(instruction, state);
+        for used in memory.iter().filter(|used| is_written(used.access())) {
+            let level = special.map_or(read, Value::level);
+            let size = used.memory_size();
+            match place(used, state) {
+                Some((base, offset)) => {
+                    state.store(base, offset, bytes(size), level);
+                    if bytes(size) >= 16
+                        && let Some(report) = &mut self.report
+                    {
+                        report.spills += 1;
+                    }
+                }
+                None => match address_level(used, state) {
+                    Level::ToAnything | Level::Public => state.store_somewhere(level),
+                    Level::ToPublic | Level::ToAddresses if level == Level::Secret => {
+                        self.find(address, What::Store);
+                    }
+                    _ => {}
+                },
+            }
+        }
+        for (register, access) in registers.into_iter().filter(|used| is_written(used.1)) {
+            if register == Register::RSP && instruction.is_stack_instruction() {
+                continue;
+            }
+            let value = special.unwrap_or(Value::Of(read));
+            let partly = register.is_gpr8() || register.is_gpr16();
+            let sometimes = matches!(access, OpAccess::CondWrite | OpAccess::ReadCondWrite);
+            let value = if partly || sometimes { value.join(state.get(register)) } else { value };
+            state.set(register, value);
+        }
+        if instruction.is_stack_instruction()
+            && let Value::Frame(base, offset) = state.get(Register::RSP)
+        {
+            let change = i64::from(instruction.stack_pointer_increment());
+            state.set(Register::RSP, Value::Frame(base, offset + change));
+        }
+        if instruction.rflags_modified() != 0 {
+            // Flags that the instruction leaves alone keep what they depend on.
+            const CONDITIONS: u32 = iced_x86::RflagsBits::CF
+                | iced_x86::RflagsBits::ZF
+                | iced_x86::RflagsBits::SF
+                | iced_x86::RflagsBits::OF
+                | iced_x86::RflagsBits::PF;
+            let all = instruction.rflags_modified() & CONDITIONS == CONDITIONS;
+            state.flags = if all { read } else { read.max(state.flags) };
+        }
+    }
+}
+
+fn is_read(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
+
+fn is_written(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
+}
+
+fn bytes(size: MemorySize) -> usize {
+    size.size()
+}
+
+/// The place in a frame that an operand names, if it names one.
+fn place(used: &UsedMemory, state: &State) -> Option<(u64, i64)> {
+    if used.index() != Register::None || used.base() == Register::None {
+        return None;
+    }
+    match state.get(used.base()) {
+        Value::Frame(base, offset) => Some((base, offset + used.displacement() as i64)),
+        Value::Of(_) => None,
+    }
+}
+
+/// The level of an operand's address.
+fn address_level(used: &UsedMemory, state: &State) -> Level {
+    let of = |register| match register {
+        Register::None => Level::Public,
+        // Read-only data, or what the linker fills in.
+        Register::RIP | Register::EIP => Level::ToPublic,
+        register => state.get(register).level(),
+    };
+    let level = of(used.base()).max(of(used.index()));
+    let constant = used.base() == Register::None && used.index() == Register::None;
+    let of_thread = matches!(used.segment(), Register::FS | Register::GS);
+    if constant && !of_thread { Level::ToPublic } else { level }
+}
+
+fn loaded(used: &UsedMemory, state: &State) -> Level {
+    match place(used, state) {
+        Some((base, offset)) => state.load(base, offset, bytes(used.memory_size())),
+        None => address_level(used, state).loaded(),
+    }
+}
+
+/// The result of instructions that move or make addresses, where it is more than a level.
+fn moved(instruction: &Instruction, state: &State) -> Option<Value> {
+    let target = instruction.op0_kind() == OpKind::Register;
+    match instruction.mnemonic() {
+        Mnemonic::Mov
+            if target
+                && instruction.op1_kind() == OpKind::Register
+                && instruction.op0_register().is_gpr64() =>
+        {
+            Some(state.get(instruction.op1_register()))
+        }
+        Mnemonic::Lea if instruction.op0_register().is_gpr64() => {
+            if instruction.is_ip_rel_memory_operand() {
+                return Some(Value::Of(Level::ToPublic));
+            }
+            let base = instruction.memory_base();
+            if instruction.memory_index() != Register::None || base == Register::None {
+                return None;
+            }
+            match state.get(base) {
+                Value::Frame(base, offset) => {
+                    Some(Value::Frame(base, offset + instruction.memory_displacement64() as i64))
+                }
+                value => Some(value),
+            }
+        }
+        Mnemonic::Add | Mnemonic::Sub | Mnemonic::And if target => {
+            let Value::Frame(base, offset) = state.get(instruction.op0_register()) else {
+                return None;
+            };
+            let immediate = match instruction.op1_kind() {
+                OpKind::Immediate8to64 | OpKind::Immediate32to64 => instruction.immediate(1) as i64,
+                _ => return None,
+            };
+            match instruction.mnemonic() {
+                Mnemonic::Add => Some(Value::Frame(base, offset + immediate)),
+                Mnemonic::Sub => Some(Value::Frame(base, offset - immediate)),
+                _ => Some(Value::Frame(instruction.ip(), 0)),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Instructions whose duration depends on their operands on some processor.
+fn takes_its_time(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::*;
+    matches!(
+        mnemonic,
+        Div | Idiv
+            | Pdep
+            | Pext
+            | Divss
+            | Divsd
+            | Divps
+            | Divpd
+            | Vdivss
+            | Vdivsd
+            | Vdivps
+            | Vdivpd
+            | Sqrtss
+            | Sqrtsd
+            | Vsqrtps
+            | Vsqrtpd
+            | Vpcompressd
+            | Vpcompressb
+            | Vpexpandd
+            | Vpexpandb
+            | Maskmovdqu
+            | Vmaskmovdqu
+    )
+}

@@ -1,0 +1,207 @@
+//! `cargo xtask test`: every check of the repository.
+
+use std::process::{Command, ExitCode};
+
+use clap::Args;
+
+use crate::{
+    Result, arm, cargo, constant_time, licences, needs, objcode, output_of, root, steps::Steps,
+    tidy,
+};
+
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Fail unless the tests of these machines ran: names separated by commas, or `all`.
+    #[arg(long, value_name = "MACHINES", value_delimiter = ',')]
+    require: Vec<String>,
+    /// Install nothing; what is missing fails.
+    #[arg(long)]
+    no_install: bool,
+}
+
+/// Tells the library's tests which machines they must cover.
+const REQUIRE: &str = "MANYLANE_REQUIRE";
+
+pub(crate) fn run(options: &Options) -> ExitCode {
+    let mut steps = Steps::default();
+    steps.check("what the tests need", || needs::provide(!options.no_install));
+    steps.check("tidy", tidy::run);
+    steps.command("rustfmt", cargo().args(["fmt", "--all", "--check"]));
+    steps.check("licences", licences::run);
+    steps.command(
+        "clippy",
+        cargo()
+            .args(["clippy", "--quiet", "--locked", "--workspace", "--all-targets"])
+            .args(["--", "-D", "warnings"]),
+    );
+    steps.command(
+        "documentation",
+        cargo()
+            .args(["doc", "--quiet", "--locked", "--workspace", "--lib", "--no-deps"])
+            .env("RUSTDOCFLAGS", "-D warnings"),
+    );
+    for standard in ["sm3"] {
+        steps.command(
+            &format!("ref/{standard}.py against its vectors"),
+            Command::new("python3").current_dir(root()).args([
+                &format!("ref/{standard}.py"),
+                "--check",
+                &format!("vectors/{standard}.json"),
+            ]),
+        );
+    }
+
+    // Programs as users build them; the checks of their machine code need them.
+    steps.command(
+        "release build",
+        cargo().args(["build", "--quiet", "--locked", "--release"]).args([
+            "--package",
+            "manylane-ct",
+            "--package",
+            "manylane-cli",
+        ]),
+    );
+    let mut machines = Vec::new();
+    steps.check("machines of this processor", || {
+        machines = Machine::all()?;
+        for Machine { name, place } in &machines {
+            println!("{name}: {}", place.describe());
+        }
+        Ok(())
+    });
+    let required = match required(&options.require, &machines) {
+        Ok(required) => required,
+        Err(why) => {
+            steps.check("required machines", || Err(why));
+            Vec::new()
+        }
+    };
+    let of = |names: &[&str]| -> Vec<String> {
+        required.iter().filter(|name| names.contains(&name.as_str())).cloned().collect()
+    };
+
+    let native: Vec<&str> =
+        machines.iter().filter(|m| m.place != Place::Foreign).map(Machine::name).collect();
+    steps.tests(
+        "tests",
+        cargo()
+            .args(["test", "--quiet", "--locked", "--workspace", "--no-fail-fast"])
+            .env(REQUIRE, of(&native).join(",")),
+    );
+    let mut ran = Vec::new();
+    for machine in machines.iter().filter(|machine| machine.place == Place::Here) {
+        // The names are the library's own, so none can be misspelt and thus ignored.
+        steps.tests(
+            &format!("tests of the library, forced to {}", machine.name),
+            cargo()
+                .args(["test", "--quiet", "--locked", "--package", "manylane", "--no-fail-fast"])
+                .args(["--lib", "--tests"])
+                .env("MANYLANE_MACHINE", &machine.name)
+                .env(REQUIRE, &machine.name),
+        );
+        ran.push(machine.name.clone());
+    }
+    if cfg!(not(target_arch = "aarch64")) {
+        for processor in &arm::PROCESSORS {
+            steps.tests(
+                &format!("tests for AArch64 on qemu's {}", processor.name),
+                arm::cargo_for(processor, "test")
+                    .args(["--quiet", "--package", "manylane", "--package", "manylane-engine"])
+                    .args(["--lib", "--tests", "--no-fail-fast"])
+                    .env(REQUIRE, processor.machines.join(",")),
+            );
+        }
+        ran.extend(arm::MACHINES.map(String::from));
+    }
+    constant_time::steps(&mut steps, &machines);
+    steps.check("object code", || objcode::run(&objcode::Options::default()));
+
+    let not_run: Vec<String> =
+        machines.iter().map(|m| m.name.clone()).filter(|name| !ran.contains(name)).collect();
+    if !required.is_empty() {
+        steps.check("required machines ran", || {
+            let missing: Vec<_> = required.iter().filter(|name| !ran.contains(name)).collect();
+            if missing.is_empty() { Ok(()) } else { Err(format!("not run: {missing:?}")) }
+        });
+    }
+    steps.close(&not_run)
+}
+
+/// A machine that some kernel is written for, as the library itself names it.
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+}
+
+/// Whether this processor has a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Here,
+    Lacking,
+    Foreign,
+}
+
+impl Place {
+    fn describe(self) -> &'static str {
+        match self {
+            Place::Here => "this processor has it",
+            Place::Lacking => "this processor lacks it",
+            Place::Foreign => "of another architecture",
+        }
+    }
+}
+
+impl Machine {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All machines, by the library's own detection in a program that has been built before.
+    pub(crate) fn all() -> Result<Vec<Machine>> {
+        let list = output_of(Command::new(constant_time::program("ctgrind")).arg("machines"))?;
+        list.lines().map(Machine::parse).collect()
+    }
+
+    fn parse(line: &str) -> Result<Machine> {
+        let place = match line.split_once(' ') {
+            Some((name, "here")) => (name, Place::Here),
+            Some((name, "lacking")) => (name, Place::Lacking),
+            Some((name, "foreign")) => (name, Place::Foreign),
+            _ => return Err(format!("no line about a machine: {line}")),
+        };
+        Ok(Machine { name: place.0.into(), place: place.1 })
+    }
+}
+
+/// The names that `--require` asks for.
+fn required(asked: &[String], machines: &[Machine]) -> Result<Vec<String>> {
+    let all = || machines.iter().map(|machine| machine.name.clone());
+    if asked.iter().any(|name| name == "all") {
+        return Ok(all().collect());
+    }
+    match asked.iter().find(|asked| all().all(|name| name != **asked)) {
+        Some(unknown) => Err(format!("--require names no machine by {unknown}")),
+        None => Ok(asked.to_vec()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn machines_are_read_and_required_by_name() {
+        let machines = ["portable here", "avx512 lacking", "neon foreign"];
+        let machines: Vec<Machine> =
+            machines.iter().map(|line| Machine::parse(line).unwrap()).collect();
+        assert_eq!(machines[1].place, Place::Lacking);
+        assert!(Machine::parse("avx2").is_err());
+        let asked = |names: &[&str]| {
+            required(&names.iter().map(|&name| name.into()).collect::<Vec<_>>(), &machines)
+        };
+        assert_eq!(asked(&[]).unwrap(), [""; 0]);
+        assert_eq!(asked(&["neon"]).unwrap(), ["neon"]);
+        assert_eq!(asked(&["all"]).unwrap(), ["portable", "avx512", "neon"]);
+        assert!(asked(&["avx1024"]).is_err());
+    }
+}
