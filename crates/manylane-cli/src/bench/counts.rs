@@ -1,0 +1,113 @@
+//! Counted operations: what the instruction counts of an algorithm allow on a known core.
+//!
+//! A ceiling is given only where the count and what the core does per clock are both known; it
+//! leaves out loads, transposition and everything around the kernel, so that no implementation
+//! of the same method can pass it.
+
+/// A core whose vector units are known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Core {
+    /// AMD Zen 4.
+    Zen4,
+    /// Intel's server cores with two 512-bit units: Ice Lake, Sapphire, Emerald and Granite
+    /// Rapids.
+    IntelServer,
+}
+
+impl Core {
+    /// The core of that vendor, family and model, in the numbers that `cpuid` displays.
+    pub(super) fn known(vendor: &str, family: u32, model: u32) -> Option<Core> {
+        match (vendor, family, model) {
+            ("AuthenticAMD", 0x19, 0x10..=0x1f | 0x60..=0x7f | 0xa0..=0xaf) => Some(Core::Zen4),
+            ("GenuineIntel", 6, 0x6a | 0x6c | 0x8f | 0xcf | 0xad | 0xae) => Some(Core::IntelServer),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Core::Zen4 => "AMD Zen 4",
+            Core::IntelServer => "Intel server core with two 512-bit units",
+        }
+    }
+
+    /// Vector operations a clock, for vectors of that many 32-bit lanes.
+    fn operations_per_clock(self, lanes: u32) -> f64 {
+        match (self, lanes) {
+            (_, 16) => 2.0,
+            (Core::Zen4, _) => 4.0,
+            (Core::IntelServer, _) => 3.0,
+        }
+    }
+}
+
+/// Vector operations of SM3 on one block in every lane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sm3Lanes {
+    lanes: u32,
+    /// The 64 rounds.
+    rounds: f64,
+    /// The 52 expanded words.
+    expansion: f64,
+}
+
+/// With AVX-512: 19 operations a round, and 7 a word (four rotations, three ternary logic).
+pub(super) const SM3_AVX512: Sm3Lanes =
+    Sm3Lanes { lanes: 16, rounds: 19.0 * 64.0, expansion: 7.0 * 52.0 };
+
+/// With AVX2, where a rotation is three operations and logic has two operands: 36 a round, 18 a
+/// word.
+pub(super) const SM3_AVX2: Sm3Lanes =
+    Sm3Lanes { lanes: 8, rounds: 36.0 * 64.0, expansion: 18.0 * 52.0 };
+
+impl Sm3Lanes {
+    /// Clocks for so many blocks, of which `constant` need no expansion.
+    pub(super) fn clocks(self, core: Core, blocks: u64, constant: u64) -> f64 {
+        let rounds = self.rounds * blocks as f64;
+        let expansion = self.expansion * (blocks - constant) as f64;
+        (rounds + expansion) / f64::from(self.lanes) / core.operations_per_clock(self.lanes)
+    }
+}
+
+/// Clocks of one SM3 stream in scalar registers: the chain through E is seven operations a round
+/// (GG, two additions, P0), on any x86-64.
+pub(super) fn sm3_stream_clocks(blocks: u64) -> f64 {
+    (7 * 64 * blocks) as f64
+}
+
+/// Blocks of a padded SM3 message.
+pub(super) fn sm3_blocks(len: u64) -> u64 {
+    (len + 1 + 8).div_ceil(64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ceilings_are_those_of_the_design() {
+        let per_block = |count: Sm3Lanes, core| 64.0 / count.clocks(core, 1, 0);
+        assert!((per_block(SM3_AVX512, Core::Zen4) - 1.296).abs() < 1e-3);
+        assert!((per_block(SM3_AVX2, Core::Zen4) - 0.632).abs() < 1e-3);
+        assert!((per_block(SM3_AVX2, Core::IntelServer) - 0.474).abs() < 1e-3);
+        let constant = SM3_AVX512.clocks(Core::Zen4, 2, 1) - SM3_AVX512.clocks(Core::Zen4, 1, 0);
+        assert!((constant - 1216.0 / 32.0).abs() < 1e-9);
+        assert!((64.0 / sm3_stream_clocks(1) - 1.0 / 7.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn padding_takes_nine_bytes() {
+        let lengths = [(0, 1), (55, 1), (56, 2), (64, 2), (119, 2), (120, 3), (8192, 129)];
+        for (len, blocks) in lengths {
+            assert_eq!(sm3_blocks(len), blocks, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn unknown_cores_have_no_ceiling() {
+        assert_eq!(Core::known("GenuineIntel", 6, 207), Some(Core::IntelServer));
+        assert_eq!(Core::known("AuthenticAMD", 0x19, 0x11), Some(Core::Zen4));
+        assert_eq!(Core::known("AuthenticAMD", 0x19, 0x01), None, "Zen 3");
+        assert_eq!(Core::known("GenuineIntel", 6, 151), None, "Alder Lake");
+    }
+}

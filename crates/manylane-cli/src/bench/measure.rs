@@ -1,0 +1,367 @@
+//! The measuring core: contenders take turns, every sample has its own clock, and samples that
+//! the machine disturbed are put aside.
+//!
+//! A suite is a list of [`Group`]s; a group is a list of [`Contender`]s that are compared with one
+//! another. The run goes through all groups several times. In each *visit* a group is built
+//! anew, with its data elsewhere in memory, and its contenders take turns in an order shuffled
+//! turn by turn; the median of a visit's samples is one observation. So a slow change of the
+//! machine meets all contenders of a group alike, and what differs between visits (where data
+//! lies, who else uses the machine) is in the interval, which is drawn over visits.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{
+    clock::{Clock, Reading},
+    os::{self, Affinity, Scope},
+};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Effort {
+    /// Visits to each group.
+    pub(super) visits: u32,
+    /// Samples of each contender wanted from a visit.
+    pub(super) samples: u32,
+    /// Shortest sample.
+    pub(super) sample: Duration,
+}
+
+impl Effort {
+    /// For figures to quote.
+    pub(super) const FULL: Effort =
+        Effort { visits: 24, samples: 12, sample: Duration::from_millis(1) };
+
+    /// For a look.
+    pub(super) const QUICK: Effort =
+        Effort { visits: 12, samples: 3, sample: Duration::from_micros(400) };
+}
+
+/// Seed of everything a run draws: data, lengths, the order of turns.
+pub(super) const SEED: u64 = 0x6d61_6e79_6c61_6e65;
+
+/// Which processors a group uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cores {
+    /// One, to which the measuring thread is bound; clocks are meaningful.
+    One,
+    /// All that the process may use.
+    All,
+}
+
+/// What one call of a contender does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work {
+    /// Bytes of messages; zero where bytes are no measure of the work.
+    pub(super) bytes: u64,
+    /// Units, such as messages or iterations.
+    pub(super) units: u64,
+    /// Clocks that the counted operations take at least, where they are counted.
+    pub(super) counted_clocks: Option<f64>,
+}
+
+/// One way to do a group's work.
+pub(super) struct Contender {
+    pub(super) name: String,
+    /// The kernel that ran when it was asked, for contenders of ours.
+    pub(super) kernel: Option<&'static str>,
+    pub(super) work: Work,
+    /// Where it puts what it computes; compared between contenders of a group.
+    pub(super) output: Vec<u8>,
+    pub(super) call: Box<dyn FnMut(&mut [u8])>,
+}
+
+/// Contenders that are compared with one another.
+pub(super) struct Group {
+    /// Its path: suite, part, parameter.
+    pub(super) id: String,
+    /// Heading of the groups that differ in the parameter only.
+    pub(super) part: &'static str,
+    pub(super) parameter: String,
+    /// What a unit of work is, in the plural.
+    pub(super) unit: &'static str,
+    /// Bytes that are read and written again and again.
+    pub(super) working_set: u64,
+    /// The contender that the others are set in relation to.
+    pub(super) base: Option<&'static str>,
+    pub(super) cores: Cores,
+    /// Whether all contenders must produce the same output.
+    pub(super) same_output: bool,
+    pub(super) build: Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Contender>, String>>,
+}
+
+/// What became of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Kept,
+    /// The thread lost its processor, or processor time and elapsed time differ.
+    Preempted,
+    /// The clock before and after the sample could not be read or was not the same.
+    Unsteady,
+}
+
+/// One timing of a number of calls.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sample {
+    pub(super) visit: u32,
+    pub(super) turn: u32,
+    pub(super) seconds: f64,
+    pub(super) hz: Option<f64>,
+    pub(super) verdict: Verdict,
+}
+
+/// All samples of one contender.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) name: String,
+    pub(super) kernel: Option<&'static str>,
+    pub(super) work: Work,
+    /// Calls in each sample.
+    pub(super) calls: u32,
+    pub(super) samples: Vec<Sample>,
+}
+
+/// Measures groups.
+pub(super) struct Runner {
+    pub(super) effort: Effort,
+    clock: Option<Clock>,
+    rng: fastrand::Rng,
+    all: Option<Affinity>,
+    cpus: Vec<usize>,
+    /// Index in `cpus` of the processor in use.
+    cpu: usize,
+}
+
+impl Runner {
+    /// A runner for the calling thread.
+    pub(super) fn new(effort: Effort) -> Self {
+        let all = Affinity::current().ok();
+        let cpus = all.as_ref().map(Affinity::cpus).unwrap_or_default();
+        let rng = fastrand::Rng::with_seed(SEED);
+        Runner { effort, clock: Clock::new(), rng, all, cpus, cpu: 0 }
+    }
+
+    /// Measures all groups, visit by visit.
+    ///
+    /// # Errors
+    /// What kept a group from being built, or contenders that disagree in what they compute.
+    pub(super) fn run(&mut self, groups: &[Group]) -> Result<Vec<Vec<Log>>, String> {
+        let mut logs: Vec<Vec<Log>> = groups.iter().map(|_| Vec::new()).collect();
+        let bar = ProgressBar::new(u64::from(self.effort.visits) * groups.len() as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {eta} left  {msg}") {
+            bar.set_style(style);
+        }
+        for visit in 0..self.effort.visits {
+            for (group, logs) in groups.iter().zip(&mut logs) {
+                bar.set_message(group.id.clone());
+                self.visit(group, visit, logs).map_err(|why| format!("{}: {why}", group.id))?;
+                bar.inc(1);
+            }
+        }
+        bar.finish_and_clear();
+        self.release();
+        Ok(logs)
+    }
+
+    /// Binds the measuring thread as the group wants.
+    pub(super) fn bind(&self, cores: Cores) {
+        // Where processors cannot be chosen the scheduler's choice has to do.
+        let _ = match (cores, self.cpus.get(self.cpu)) {
+            (Cores::One, Some(&cpu)) => Affinity::one(cpu).apply(),
+            _ => return self.release(),
+        };
+    }
+
+    fn release(&self) {
+        if let Some(all) = &self.all {
+            let _ = all.apply();
+        }
+    }
+
+    fn visit(&mut self, group: &Group, visit: u32, logs: &mut Vec<Log>) -> Result<(), String> {
+        self.bind(group.cores);
+        let mut contenders = (group.build)(&mut self.rng)?;
+        for contender in &mut contenders {
+            (contender.call)(&mut contender.output);
+        }
+        if group.same_output {
+            check_agreement(&contenders)?;
+        }
+        if logs.is_empty() {
+            logs.extend(contenders.iter_mut().map(|contender| Log {
+                name: contender.name.clone(),
+                kernel: contender.kernel,
+                work: contender.work,
+                calls: calls_for(contender, self.effort.sample),
+                samples: Vec::new(),
+            }));
+        }
+        let from: Vec<usize> = logs.iter().map(|log| log.samples.len()).collect();
+        let mut order: Vec<usize> = (0..contenders.len()).collect();
+        // Disturbed turns are made up for, within reason: a machine that is busy all the time
+        // must not keep the run from ending.
+        for turn in 0..3 * self.effort.samples {
+            self.rng.shuffle(&mut order);
+            for &i in &order {
+                let sample = self.sample(group.cores, &mut contenders[i], logs[i].calls);
+                logs[i].samples.push(Sample { visit, turn, ..sample });
+            }
+            let kept = |(log, from): (&Log, &usize)| {
+                let kept = |sample: &&Sample| sample.verdict == Verdict::Kept;
+                log.samples[*from..].iter().filter(kept).count()
+            };
+            let fewest = logs.iter().zip(&from).map(kept).min().unwrap_or(0);
+            if fewest >= self.effort.samples as usize {
+                break;
+            }
+            // Somebody else uses this processor: try the next one.
+            if turn % 2 == 1 && fewest * 2 <= turn as usize && self.cpus.len() > 1 {
+                self.cpu = (self.cpu + 1) % self.cpus.len();
+                self.bind(group.cores);
+            }
+        }
+        Ok(())
+    }
+
+    /// Times `calls` calls, after one that brings data and clock to where they will be.
+    fn sample(&self, cores: Cores, contender: &mut Contender, calls: u32) -> Sample {
+        let (call, output) = (&mut contender.call, &mut contender.output[..]);
+        let (clock, scope) = match cores {
+            Cores::One => (self.clock, Scope::Thread),
+            Cores::All => (None, Scope::Process),
+        };
+        call(output);
+        let before = clock.map(Clock::read);
+        let preemptions = os::preemptions(scope);
+        let cpu_time = os::thread_time();
+        let start = Instant::now();
+        for _ in 0..calls {
+            call(black_box(output));
+        }
+        let elapsed = start.elapsed();
+        let cpu_time = os::thread_time().saturating_sub(cpu_time);
+        let preempted = os::preemptions(scope) != preemptions
+            || cores == Cores::One && was_away(elapsed, cpu_time);
+        let after = clock.map(Clock::read);
+        let hz = match (before, after) {
+            (Some(before), Some(after)) => steady(before.hz(), after.hz()),
+            _ => None,
+        };
+        let verdict = match (preempted, hz, clock) {
+            (true, ..) => Verdict::Preempted,
+            (false, None, Some(_)) => Verdict::Unsteady,
+            _ => Verdict::Kept,
+        };
+        Sample { visit: 0, turn: 0, seconds: elapsed.as_secs_f64(), hz, verdict }
+    }
+
+    /// Clock readings for the record.
+    pub(super) fn read_clock(&self, readings: usize) -> Option<Vec<Reading>> {
+        let clock = self.clock?;
+        self.bind(Cores::One);
+        let readings = (0..readings).map(|_| clock.read()).collect();
+        self.release();
+        Some(readings)
+    }
+}
+
+/// Whether a thread was off its processor for longer than reading two clocks can explain.
+fn was_away(elapsed: Duration, cpu_time: Duration) -> bool {
+    elapsed.saturating_sub(cpu_time) > Duration::from_micros(5) + elapsed / 200
+}
+
+/// The clock of a sample between two readings, if it was the same before and after.
+fn steady(before: Option<f64>, after: Option<f64>) -> Option<f64> {
+    super::clock::agreed(before?, after?)
+}
+
+/// Calls that fill a sample.
+fn calls_for(contender: &mut Contender, sample: Duration) -> u32 {
+    let mut calls = 1_u32;
+    loop {
+        let start = Instant::now();
+        for _ in 0..calls {
+            (contender.call)(&mut contender.output);
+        }
+        let elapsed = start.elapsed();
+        // Long enough to divide by; an interruption would only make samples shorter.
+        if elapsed >= sample / 8 || calls >= 1 << 24 {
+            let each = elapsed.as_secs_f64() / f64::from(calls);
+            return ((sample.as_secs_f64() / each).ceil() as u32).max(1);
+        }
+        calls *= 2;
+    }
+}
+
+fn check_agreement(contenders: &[Contender]) -> Result<(), String> {
+    let Some((first, others)) = contenders.split_first() else { return Ok(()) };
+    match others.iter().find(|other| other.output != first.output) {
+        Some(other) => Err(format!("{} and {} computed different results", first.name, other.name)),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contender(name: &str, byte: u8) -> Contender {
+        Contender {
+            name: name.into(),
+            kernel: None,
+            work: Work { bytes: 1, units: 1, counted_clocks: None },
+            output: vec![0],
+            call: Box::new(move |out| out[0] = byte),
+        }
+    }
+
+    fn group(bytes: [u8; 2]) -> Group {
+        Group {
+            id: "test".into(),
+            part: "Test",
+            parameter: "1".into(),
+            unit: "calls",
+            working_set: 1,
+            base: Some("a"),
+            cores: Cores::One,
+            same_output: true,
+            build: Box::new(move |_| Ok(vec![contender("a", bytes[0]), contender("b", bytes[1])])),
+        }
+    }
+
+    const EFFORT: Effort = Effort { visits: 2, samples: 2, sample: Duration::from_micros(1) };
+
+    #[test]
+    fn contenders_take_turns() {
+        let logs = Runner::new(EFFORT).run(&[group([7, 7])]).unwrap();
+        let [a, b] = &logs[0][..] else { panic!("two contenders") };
+        assert_eq!((&a.name[..], &b.name[..]), ("a", "b"));
+        let turns = |log: &Log| log.samples.iter().map(|s| (s.visit, s.turn)).collect::<Vec<_>>();
+        assert_eq!(turns(a), turns(b));
+        for visit in 0..2 {
+            let samples = turns(a).iter().filter(|turn| turn.0 == visit).count();
+            assert!((2..=6).contains(&samples), "{samples}");
+        }
+    }
+
+    #[test]
+    fn contenders_that_disagree_are_not_measured() {
+        let error = Runner::new(EFFORT).run(&[group([7, 8])]).unwrap_err();
+        assert_eq!(error, "test: a and b computed different results");
+    }
+
+    #[test]
+    fn absence_is_noticed() {
+        let ms = Duration::from_millis;
+        assert!(!was_away(ms(10), ms(10)) && !was_away(ms(10), ms(11)));
+        assert!(!was_away(Duration::from_micros(10_040), ms(10)));
+        assert!(was_away(ms(11), ms(10)));
+        assert_eq!(steady(Some(3.0e9), None), None);
+        assert_eq!(steady(Some(3.0e9), Some(2.8e9)), None);
+        assert_eq!(steady(Some(3.0e9), Some(3.0e9)), Some(3.0e9));
+    }
+}

@@ -1,0 +1,253 @@
+//! A run for people: tables for a terminal and the same in Markdown.
+
+use std::fmt::Write as _;
+
+use super::{
+    data::bytes_label,
+    measure::Group,
+    model::{Figure, Measured, Metric, Setup, Summary},
+};
+
+/// A table of text.
+pub(super) struct Table {
+    pub(super) title: String,
+    pub(super) note: String,
+    pub(super) columns: Vec<&'static str>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// For a terminal: columns aligned, numbers to the right.
+    pub(super) fn text(&self) -> String {
+        let cells = |column: usize| self.rows.iter().map(move |row| &row[column][..]);
+        let width = |column: usize| {
+            let longest = cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
+            longest.max(self.columns[column].chars().count())
+        };
+        let is_number = |column: usize| {
+            cells(column).all(|cell| !cell.starts_with(char::is_alphabetic))
+        };
+        let shapes: Vec<_> =
+            (0..self.columns.len()).map(|column| (width(column), is_number(column))).collect();
+        let line = |row: &mut dyn Iterator<Item = &str>| {
+            let mut line = String::new();
+            for (cell, (width, right)) in row.zip(&shapes) {
+                let _ = match right {
+                    true => write!(line, "{cell:>width$}  "),
+                    false => write!(line, "{cell:<width$}  "),
+                };
+            }
+            format!("{}\n", line.trim_end())
+        };
+        let mut text = format!("{}\n", self.title);
+        if !self.note.is_empty() {
+            text += &format!("{}\n", self.note);
+        }
+        text += &line(&mut self.columns.iter().copied());
+        for row in &self.rows {
+            text += &line(&mut row.iter().map(String::as_str));
+        }
+        text
+    }
+
+    /// As a section of a Markdown document.
+    pub(super) fn markdown(&self) -> String {
+        let mut text = format!("## {}\n\n", self.title);
+        if !self.note.is_empty() {
+            text += &format!("{}\n\n", self.note);
+        }
+        text += &format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
+        for row in &self.rows {
+            text += &format!("| {} |\n", row.join(" | "));
+        }
+        text
+    }
+}
+
+/// The tables of a run: one for each part of a suite.
+pub(super) fn tables(groups: &[Group], summary: &Summary) -> Vec<Table> {
+    let mut tables: Vec<Table> = Vec::new();
+    for group in groups {
+        if tables.last().is_none_or(|table| table.title != group.part) {
+            tables.push(empty_table(group));
+        }
+        let table = tables.last_mut().expect("one was pushed");
+        let measured = summary.results.iter().filter(|measured| measured.group == group.id);
+        for (i, measured) in measured.enumerate() {
+            let parameter = if i == 0 { &group.parameter[..] } else { "" };
+            table.rows.push(row(parameter, group, measured, summary));
+        }
+    }
+    tables.retain(|table| !table.rows.is_empty());
+    tables
+}
+
+fn empty_table(group: &Group) -> Table {
+    let times = match group.base {
+        Some("OpenSSL") => "× OpenSSL",
+        Some(_) => "× base",
+        None => "",
+    };
+    Table {
+        title: group.part.to_owned(),
+        note: String::new(),
+        columns: vec![
+            "work", "contender", "bytes/clock", "clocks/unit", "±95%", "GB/s", "units/s", times,
+            "±95%", "of ceiling", "GHz", "data", "kept", "put aside",
+        ],
+        rows: Vec::new(),
+    }
+}
+
+fn row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -> Vec<String> {
+    let figure = |metric| measured.metrics.get(&metric).copied();
+    let median = |metric| figure(metric).map_or_else(String::new, |figure| number(figure.median));
+    let spread = [Metric::ClocksPerUnit, Metric::UnitsPerS].into_iter().find_map(figure);
+    let ratio = summary
+        .ratios
+        .iter()
+        .find(|ratio| ratio.group == group.id && ratio.contender == measured.contender)
+        .map(|ratio| ratio.figure);
+    let samples = measured.samples;
+    vec![
+        parameter.to_owned(),
+        measured.contender.clone(),
+        median(Metric::BytesPerClock),
+        median(Metric::ClocksPerUnit),
+        spread.map_or_else(String::new, half_width),
+        median(Metric::GbPerS),
+        median(Metric::UnitsPerS),
+        ratio.map_or_else(String::new, |ratio| number(ratio.median)),
+        ratio.map_or_else(String::new, half_width),
+        measured.share_of_ceiling.map_or_else(String::new, |share| format!("{:.0}%", share * 100.0)),
+        measured.clock_hz.map_or_else(String::new, |hz| format!("{:.2}", hz / 1e9)),
+        match measured.working_set_bytes {
+            small if small < 1 << 10 => bytes_label(small),
+            large => bytes_label(large >> 10 << 10),
+        },
+        samples.kept.to_string(),
+        (samples.preempted + samples.unsteady_clock).to_string(),
+    ]
+}
+
+/// Half the interval in percent of the median.
+fn half_width(figure: Figure) -> String {
+    let relative = super::stats::Estimate::from(figure).relative_half_width();
+    relative.map_or_else(|| "?".to_owned(), |width| format!("{:.1}%", width * 100.0))
+}
+
+/// Four significant digits, and thousands as k, M and G.
+pub(super) fn number(value: f64) -> String {
+    let (value, suffix) = match value.abs() {
+        v if v >= 1e9 => (value / 1e9, " G"),
+        v if v >= 1e6 => (value / 1e6, " M"),
+        v if v >= 1e5 => (value / 1e3, " k"),
+        _ => (value, ""),
+    };
+    let decimals = match value.abs() {
+        v if v < 10.0 => 3,
+        v if v < 100.0 => 2,
+        v if v < 1000.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}{suffix}")
+}
+
+/// What a run was made with, and what it lacks, line by line.
+pub(super) fn setup_lines(setup: &Setup) -> Vec<String> {
+    let hardware = &setup.hardware;
+    let caches: Vec<_> =
+        hardware.caches.iter().map(|(name, size)| format!("{name} {size}")).collect();
+    let mut lines = vec![
+        format!(
+            "{} ({}){}, {} processors, {}",
+            hardware.cpu,
+            hardware.cpu_id,
+            if hardware.virtual_machine == Some(true) { " in a virtual machine" } else { "" },
+            hardware.processors,
+            hardware.kernel
+        ),
+        format!("caches: {}", caches.join(", ")),
+        match setup.clock {
+            Some(clock) => format!(
+                "clock: {:.3} GHz by additions, {:.3} GHz by the second chain{}; {} of {} readings \
+                 disturbed",
+                clock.hz_by_add / 1e9,
+                clock.hz_by_other / 1e9,
+                if clock.agree { "" } else { ": THEY DISAGREE, bytes/clock are not to be trusted" },
+                clock.disturbed,
+                clock.readings
+            ),
+            None => "clock: none for this architecture, so no figures per clock".into(),
+        },
+        format!(
+            "manylane {}{}, {}, {}, {}",
+            setup.build.version,
+            setup.build.commit.as_ref().map_or_else(String::new, |commit| format!(" ({commit})")),
+            setup.build.compiler,
+            setup.build.target,
+            setup.build.profile
+        ),
+    ];
+    for peer in &setup.peers {
+        lines.push(match (&peer.version, &peer.missing) {
+            (Some(version), _) => format!("{}: {version}", peer.name),
+            (None, why) => {
+                format!("{}: not measured: {}", peer.name, why.as_deref().unwrap_or("missing"))
+            }
+        });
+    }
+    if let Some(forced) = &setup.machines.forced {
+        lines.push(format!("MANYLANE_MACHINE={forced}"));
+    }
+    lines
+}
+
+/// What was not run: the closing lines of every report.
+pub(super) fn closing_lines(summary: &Summary) -> Vec<String> {
+    let machines = &summary.setup.machines;
+    let mut lines = vec![format!("machines run: {}", machines.run.join(", "))];
+    for (machine, why) in &machines.not_run {
+        lines.push(format!("machine not run: {machine}: {why}"));
+    }
+    for (what, why) in &summary.not_measured {
+        lines.push(format!("not measured: {what}: {why}"));
+    }
+    if summary.setup.quick {
+        lines.push("a quick run: for a look, not for figures to quote".into());
+    }
+    lines
+}
+
+/// The whole report for a terminal.
+pub(super) fn text(tables: &[Table], summary: &Summary) -> String {
+    let mut text = String::new();
+    for line in setup_lines(&summary.setup) {
+        text += &format!("{line}\n");
+    }
+    for table in tables {
+        text += &format!("\n{}", table.text());
+    }
+    text += "\n";
+    for line in closing_lines(summary) {
+        text += &format!("{line}\n");
+    }
+    text
+}
+
+/// The whole report in Markdown.
+pub(super) fn markdown(tables: &[Table], summary: &Summary) -> String {
+    let setup = &summary.setup;
+    let mut text = format!("# manylane bench {}, {}\n\n", setup.suites.join(" "), setup.date);
+    for line in setup_lines(setup) {
+        text += &format!("- {line}\n");
+    }
+    for table in tables {
+        text += &format!("\n{}", table.markdown());
+    }
+    text += "\n";
+    for line in closing_lines(summary) {
+        text += &format!("- {line}\n");
+    }
+    text
+}

@@ -1,0 +1,156 @@
+//! Many messages on one core: lanes of each machine, equal and mixed lengths.
+
+use super::{
+    Contender, Core, Cores, Group, Machine, Messages, Midstate, OPENSSL, OpenSsl, Rc, Rows, Work,
+    bytes_label, counts, lane_machines, sm3,
+};
+
+/// Lengths of messages.
+const LENGTHS: [usize; 8] = [64, 256, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 64 << 10];
+
+/// Bytes of messages in a call, more or less: they stay in the second-level cache of most
+/// processors, and exceed the first.
+const BATCH: usize = 512 << 10;
+
+/// Mixed lengths are uniform in 0…`LONGEST`; there are `MIXED` messages.
+const LONGEST: usize = 4096;
+const MIXED: usize = 1024;
+
+pub(super) fn groups(core: Option<Core>) -> impl Iterator<Item = Group> {
+    LENGTHS.into_iter().map(move |len| equal(len, core)).chain([mixed(core)])
+}
+
+/// Messages of one length.
+fn equal(len: usize, core: Option<Core>) -> Group {
+    // Twice the lanes of the widest machine at least.
+    let count = (BATCH / len).clamp(32, 4096);
+    Group {
+        id: format!("sm3/many/{len}"),
+        part: "Many messages of one length",
+        parameter: format!("{count} × {}", bytes_label(len as u64)),
+        unit: "messages",
+        working_set: (count * (len + sm3::DIGEST_LEN)) as u64,
+        base: Some(OPENSSL),
+        cores: Cores::One,
+        same_output: true,
+        build: Box::new(move |rng| {
+            let rows = Rc::new(Rows::equal(len, count, rng));
+            let mut contenders = Vec::new();
+            for machine in lane_machines() {
+                contenders.push(on_machine(machine.name(), machine, &rows, core)?);
+            }
+            contenders.extend(openssl(&rows));
+            Ok(contenders)
+        }),
+    }
+}
+
+/// Lengths uniform in 0…4096 beside as many messages of the mean length.
+fn mixed(core: Option<Core>) -> Group {
+    let mut rng = fastrand::Rng::with_seed(LONGEST as u64);
+    let lengths: Vec<usize> = (0..MIXED).map(|_| rng.usize(0..=LONGEST)).collect();
+    let working_set = lengths.iter().sum::<usize>() + MIXED * (LONGEST / 2 + 2 * sm3::DIGEST_LEN);
+    Group {
+        id: format!("sm3/many/0-{LONGEST}"),
+        part: "Many messages of mixed lengths",
+        parameter: format!("{MIXED} × 0…4 KiB, uniform"),
+        unit: "messages",
+        working_set: working_set as u64,
+        base: Some(OPENSSL),
+        cores: Cores::One,
+        // The fixed lengths are other messages.
+        same_output: false,
+        build: Box::new(move |rng| {
+            let rows = Rc::new(Rows::unequal(&lengths, rng));
+            let fixed = Rc::new(Rows::equal(LONGEST / 2, MIXED, rng));
+            let mut contenders = Vec::new();
+            for machine in lane_machines() {
+                contenders.push(on_machine(machine.name(), machine, &rows, core)?);
+                let name = format!("{machine}, fixed 2 KiB");
+                contenders.push(on_machine(&name, machine, &fixed, core)?);
+            }
+            contenders.push(auto(&rows));
+            contenders.extend(openssl(&rows));
+            Ok(contenders)
+        }),
+    }
+}
+
+fn on_machine(
+    name: &str,
+    machine: Machine,
+    rows: &Rc<Rows>,
+    core: Option<Core>,
+) -> Result<Contender, String> {
+    let rows = Rc::clone(rows);
+    let start = Midstate::default();
+    let mut output = vec![0; rows.count() * sm3::DIGEST_LEN];
+    let run = move |rows: &Rows, out: &mut [u8]| {
+        let out = out.as_chunks_mut().0;
+        sm3::hash_many_on(machine, &start, &rows.messages(), out).map_err(|why| why.to_string())
+    };
+    let kernel = run(&rows, &mut output)?.ok_or("no kernel ran")?;
+    if kernel.machine() != machine {
+        return Err(format!("{machine} was asked for and {} ran", kernel.name()));
+    }
+    Ok(Contender {
+        name: name.to_owned(),
+        kernel: Some(kernel.name()),
+        work: work(&rows, counted(machine, core, &rows.messages())),
+        output,
+        call: Box::new(move |out| {
+            run(&rows, out).expect("it ran before");
+        }),
+    })
+}
+
+/// What a caller gets who names no machine.
+fn auto(rows: &Rc<Rows>) -> Contender {
+    let rows = Rc::clone(rows);
+    Contender {
+        name: "hash_many".into(),
+        kernel: None,
+        work: work(&rows, None),
+        output: vec![0; rows.count() * sm3::DIGEST_LEN],
+        call: Box::new(move |out| {
+            sm3::hash_many(&rows.messages(), out.as_chunks_mut().0).expect("a digest a message");
+        }),
+    }
+}
+
+/// OpenSSL, one message after another in one context.
+fn openssl(rows: &Rc<Rows>) -> Option<Contender> {
+    let rows = Rc::clone(rows);
+    let mut openssl = OpenSsl::get().ok()?.digest();
+    Some(Contender {
+        name: OPENSSL.into(),
+        kernel: None,
+        work: work(&rows, None),
+        output: vec![0; rows.count() * sm3::DIGEST_LEN],
+        call: Box::new(move |out| {
+            let messages = rows.messages();
+            for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
+                openssl.hash(messages.get(i), out);
+            }
+        }),
+    })
+}
+
+fn work(rows: &Rows, counted_clocks: Option<f64>) -> Work {
+    Work { bytes: rows.total_bytes(), units: rows.count() as u64, counted_clocks }
+}
+
+/// Counted clocks of the messages on a machine, where the counts are known.
+fn counted(machine: Machine, core: Option<Core>, messages: &Messages) -> Option<f64> {
+    let count = match machine {
+        Machine::Avx512 => counts::SM3_AVX512,
+        Machine::Avx2 => counts::SM3_AVX2,
+        _ => return None,
+    };
+    let lengths = (0..messages.len()).map(|i| messages.get(i).len() as u64);
+    let blocks = lengths.clone().map(counts::sm3_blocks).sum();
+    // The padding of equal lengths in whole blocks is one block, the same for all.
+    let first = messages.get(0).len() as u64;
+    let constant = first % 64 == 0 && lengths.clone().all(|len| len == first);
+    Some(count.clocks(core?, blocks, if constant { messages.len() as u64 } else { 0 }))
+}
