@@ -30,50 +30,28 @@ static CONSTANTS: Constants = {
 /// Round `$j + $lane` of clause 5.3.3: `sm3ss1` makes SS1, `sm3tt1` SS2 and TT1, `sm3tt2` TT2 and
 /// its P_0; the latter two also rotate and rename the other words. `$half` is "a" for FF_j and
 /// GG_j of j < 16, "b" for the others.
+#[rustfmt::skip] // An instruction a line.
 macro_rules! round {
     ($half:literal, $lane:literal, $w:literal) => {
         concat!(
-            "sm3ss1 {ss1:v}.4s, {abcd:v}.4s, {efgh:v}.4s, {t",
-            $lane,
-            ":v}.4s\n",
-            "sm3tt1",
-            $half,
-            " {abcd:v}.4s, {ss1:v}.4s, {w_prime:v}.s[",
-            $lane,
-            "]\n",
-            "sm3tt2",
-            $half,
-            " {efgh:v}.4s, {ss1:v}.4s, {",
-            $w,
-            ":v}.s[",
-            $lane,
-            "]\n",
+            "sm3ss1 {ss1:v}.4s, {abcd:v}.4s, {efgh:v}.4s, {t", $lane, ":v}.4s\n",
+            "sm3tt1", $half, " {abcd:v}.4s, {ss1:v}.4s, {w_prime:v}.s[", $lane, "]\n",
+            "sm3tt2", $half, " {efgh:v}.4s, {ss1:v}.4s, {", $w, ":v}.s[", $lane, "]\n",
         )
     };
 }
 
 /// Rounds `$j` … `$j + 3`, from W_j … in `$w0` and W_(j+4) … in `$w1`. The constants' base is in
 /// their middle, from where unscaled offsets reach them all.
+#[rustfmt::skip] // An instruction a line.
 macro_rules! rounds4 {
     ($half:literal, $j:literal, $w0:literal, $w1:literal) => {
         concat!(
-            "ldur {t0:q}, [{t}, #4*(",
-            $j,
-            "+0)-128]\n",
-            "ldur {t1:q}, [{t}, #4*(",
-            $j,
-            "+1)-128]\n",
-            "ldur {t2:q}, [{t}, #4*(",
-            $j,
-            "+2)-128]\n",
-            "ldur {t3:q}, [{t}, #4*(",
-            $j,
-            "+3)-128]\n",
-            "eor {w_prime:v}.16b, {",
-            $w0,
-            ":v}.16b, {",
-            $w1,
-            ":v}.16b\n",
+            "ldur {t0:q}, [{t}, #4*(", $j, "+0)-128]\n",
+            "ldur {t1:q}, [{t}, #4*(", $j, "+1)-128]\n",
+            "ldur {t2:q}, [{t}, #4*(", $j, "+2)-128]\n",
+            "ldur {t3:q}, [{t}, #4*(", $j, "+3)-128]\n",
+            "eor {w_prime:v}.16b, {", $w0, ":v}.16b, {", $w1, ":v}.16b\n",
             round!($half, 0, $w0),
             round!($half, 1, $w0),
             round!($half, 2, $w0),
@@ -83,39 +61,18 @@ macro_rules! rounds4 {
 }
 
 /// [`rounds4`], and beside them clause 5.3.2 for W_(j+16) … W_(j+19) into `$next`, from the
-/// sixteen words in `$w0` … `$w3`. `sm3partw1` takes W_j and W_(j+7) only as their sum, so that
-/// the register it replaces may be the latter's and no word need be copied.
+/// sixteen words in `$w0` … `$w3`. `sm3partw1` takes W_j and W_(j+7) only xored, so that the
+/// register it replaces may be the latter's and no word need be copied.
+#[rustfmt::skip] // An instruction a line.
 macro_rules! expand4_rounds4 {
     ($half:literal, $j:literal, $w0:literal, $w1:literal, $w2:literal, $w3:literal,
      $next:literal) => {
         concat!(
-            "ext {",
-            $next,
-            ":v}.16b, {",
-            $w1,
-            ":v}.16b, {",
-            $w2,
-            ":v}.16b, #12\n",
-            "ext {w_3:v}.16b, {",
-            $w0,
-            ":v}.16b, {",
-            $w1,
-            ":v}.16b, #12\n",
-            "ext {w_10:v}.16b, {",
-            $w2,
-            ":v}.16b, {",
-            $w3,
-            ":v}.16b, #8\n",
-            "sm3partw1 {",
-            $next,
-            ":v}.4s, {",
-            $w0,
-            ":v}.4s, {",
-            $w3,
-            ":v}.4s\n",
-            "sm3partw2 {",
-            $next,
-            ":v}.4s, {w_10:v}.4s, {w_3:v}.4s\n",
+            "ext {", $next, ":v}.16b, {", $w1, ":v}.16b, {", $w2, ":v}.16b, #12\n",
+            "ext {w_3:v}.16b, {", $w0, ":v}.16b, {", $w1, ":v}.16b, #12\n",
+            "ext {w_10:v}.16b, {", $w2, ":v}.16b, {", $w3, ":v}.16b, #8\n",
+            "sm3partw1 {", $next, ":v}.4s, {", $w0, ":v}.4s, {", $w3, ":v}.4s\n",
+            "sm3partw2 {", $next, ":v}.4s, {w_10:v}.4s, {w_3:v}.4s\n",
             rounds4!($half, $j, $w0, $w1),
         )
     };

@@ -16,7 +16,7 @@ pub(super) const LANES: usize = 8;
 const KERNEL: Kernel = Kernel::new("sm3/avx2", Machine::Avx2);
 
 #[derive(Clone, Copy)]
-struct U32x8(__m256i);
+pub(super) struct U32x8(__m256i);
 
 // SAFETY (all functions): callers prove AVX2; `load` and `store` get eight words.
 impl Vector for U32x8 {
@@ -134,7 +134,7 @@ unsafe fn compress(v: &mut State<LANES>, inputs: &[*const u8; LANES], blocks: us
 /// # Safety
 /// The processor has AVX2, and each row points to 32 bytes.
 #[inline(always)]
-unsafe fn transpose(rows: [*const u8; 8]) -> [U32x8; 8] {
+pub(super) unsafe fn transpose(rows: [*const u8; 8]) -> [U32x8; 8] {
     // SAFETY: the caller's proof.
     unsafe {
         let swap = _mm256_broadcastsi128_si256(_mm_setr_epi8(

@@ -1,15 +1,581 @@
-//! One SM3 stream on x86-64.
-use super::{Kernel, Machine, portable};
+//! One SM3 stream on x86-64: scalar rounds with BMI2, the message expansion in vectors beside them.
+//!
+//! The rounds are a dependency chain through E and, equally long, through A. GG would take two
+//! steps of it after E; but E = u ^ v with u = TT2 ^ (TT2 <<< 9) and v = TT2 <<< 17, so
+//! GG = (u & (F ^ G)) ^ ((v & (F ^ G)) ^ G) is complete one step after E, at the price of two
+//! operations. That leaves six steps a round, and 26 scalar operations:
+//!
+//! ```text
+//! TT2 -> <<< 9 -> u -> E -> + ((A <<< 12) + T_j) -> <<< 7 = SS1 -> + (H + W_j + GG) = next TT2
+//! ```
+//!
+//! The expansion has no chain from block to block: of a long input, the next sixteen (AVX-512) or
+//! eight (AVX2) blocks are expanded in lanes, a few words between the rounds of each block before
+//! them, and W and W' stored for the rounds to read.
+#![allow(unsafe_code)]
+
+use ::core::{
+    arch::{asm, x86_64::*},
+    mem::MaybeUninit,
+};
+
+use super::{
+    Kernel, Machine, T,
+    avx2::{self, U32x8},
+    avx512::{self, U32x16},
+    body::Vector,
+};
 use crate::cpu::{Avx512, Bmi2};
 
 const KERNEL: Kernel = Kernel::new("sm3/bmi2", Machine::Bmi2);
 const KERNEL_AVX512: Kernel = Kernel::new("sm3/bmi2-avx512", Machine::Avx512);
 
+/// Words of a table row group that the expansion may write past the 68 of the standard, because
+/// it computes four words a block for sixteen blocks whether needed or not.
+const ROWS: usize = 80;
+
+/// W and W' of as many blocks as there are lanes: row j holds word j of every block.
+#[repr(C, align(64))]
+struct Schedule<const L: usize> {
+    w: [[u32; L]; ROWS],
+    w_prime: [[u32; L]; ROWS],
+}
+
+/// FF_j added to D (`$d`), for j < 16 and for j ≥ 16.
+macro_rules! ff {
+    (low, $a:literal $b:literal $c:literal $d:literal) => {
+        concat!(
+            "mov r13d, ",
+            $a,
+            "\n xor r13d, ",
+            $b,
+            "\n xor r13d, ",
+            $c,
+            "\n add ",
+            $d,
+            ", r13d\n",
+        )
+    };
+    // The two halves of the majority have no common bit, so a sum is an or.
+    (high, $a:literal $b:literal $c:literal $d:literal) => {
+        concat!(
+            "mov r13d, ",
+            $b,
+            "\n xor r13d, ",
+            $c,
+            "\n and r13d, ",
+            $a,
+            "\n add ",
+            $d,
+            ", r13d\n",
+            "mov r13d, ",
+            $b,
+            "\n and r13d, ",
+            $c,
+            "\n add ",
+            $d,
+            ", r13d\n",
+        )
+    };
+}
+
+/// The next round's GG, into r14d: that holds its F ^ G; r13d is u, r12d v, `$e` its E, `$g` its G.
+macro_rules! gg {
+    (low, $e:literal $g:literal) => {
+        concat!("xor r14d, ", $e, "\n")
+    };
+    (high, $e:literal $g:literal) => {
+        concat!("and r12d, r14d\n and r14d, r13d\n xor r12d, ", $g, "\n xor r14d, r12d\n")
+    };
+}
+
+/// Round j: r15 points to W_0 of this block, rows are `$row` bytes apart, W' follows 80 rows of W.
+macro_rules! round {
+    ($row:literal, $j:literal, $ff:ident, $gg:ident,
+     $a:literal $b:literal $c:literal $d:literal $e:literal $f:literal $g:literal $h:literal) => {
+        concat!(
+            "rorx r11d, ", $a, ", 20\n",
+            "add ", $h, ", dword ptr [r15 + ", $row, " * ", $j, "]\n",
+            "add ", $d, ", dword ptr [r15 + ", $row, " * (80 + ", $j, ")]\n",
+            "lea r12d, [r11 + {T", $j, "}]\n",
+            "add ", $h, ", r14d\n",
+            "add r12d, ", $e, "\n",
+            ff!($ff, $a $b $c $d),
+            "rorx ", $f, ", ", $f, ", 13\n",
+            "rorx r12d, r12d, 25\n",
+            "rorx ", $b, ", ", $b, ", 23\n",
+            "add ", $h, ", r12d\n",
+            "xor r11d, r12d\n",
+            "mov r14d, ", $e, "\n",
+            "rorx r13d, ", $h, ", 23\n",
+            "rorx r12d, ", $h, ", 15\n",
+            "xor r14d, ", $f, "\n",
+            "xor r13d, ", $h, "\n",
+            "add ", $d, ", r11d\n",
+            "mov ", $h, ", r13d\n",
+            "xor ", $h, ", r12d\n",
+            gg!($gg, $h $f),
+        )
+    };
+}
+
+/// Four rounds, after which the registers have their names back; then a part of the expansion.
+macro_rules! rounds4 {
+    ($row:literal, $ff:ident, $gg:ident $last:ident, $j0:literal $j1:literal $j2:literal $j3:literal) => {
+        concat!(
+            round!($row, $j0, $ff, $gg, "eax" "ecx" "edx" "esi" "edi" "r8d" "r9d" "r10d"),
+            round!($row, $j1, $ff, $gg, "esi" "eax" "ecx" "edx" "r10d" "edi" "r8d" "r9d"),
+            round!($row, $j2, $ff, $gg, "edx" "esi" "eax" "ecx" "r9d" "r10d" "edi" "r8d"),
+            round!($row, $j3, $ff, $last, "ecx" "edx" "esi" "eax" "r8d" "r9d" "r10d" "edi"),
+        )
+    };
+}
+
+/// The 64 rounds of a block, `$quarter!(n, i)` giving the vector instructions after round
+/// 16 n + 4 i + 3.
+macro_rules! rounds64 {
+    ($row:literal, $part:ident) => {
+        concat!(
+            rounds4!($row, low, low low, 0 1 2 3), $part!(0),
+            rounds4!($row, low, low low, 4 5 6 7), $part!(1),
+            rounds4!($row, low, low low, 8 9 10 11), $part!(2),
+            rounds4!($row, low, low high, 12 13 14 15), $part!(3),
+            rounds4!($row, high, high high, 16 17 18 19), $part!(4),
+            rounds4!($row, high, high high, 20 21 22 23), $part!(5),
+            rounds4!($row, high, high high, 24 25 26 27), $part!(6),
+            rounds4!($row, high, high high, 28 29 30 31), $part!(7),
+            rounds4!($row, high, high high, 32 33 34 35), $part!(8),
+            rounds4!($row, high, high high, 36 37 38 39), $part!(9),
+            rounds4!($row, high, high high, 40 41 42 43), $part!(10),
+            rounds4!($row, high, high high, 44 45 46 47), $part!(11),
+            rounds4!($row, high, high high, 48 49 50 51), $part!(12),
+            rounds4!($row, high, high high, 52 53 54 55), $part!(13),
+            rounds4!($row, high, high high, 56 57 58 59), $part!(14),
+            rounds4!($row, high, high high, 60 61 62 63), $part!(15),
+        )
+    };
+}
+
+/// `asm!` with T_j as the constant operands T0 … T63.
+macro_rules! asm_with_t {
+    ($template:expr, $($operands:tt)*) => {
+        asm!(
+            $template,
+            T0 = const T[0].cast_signed(), T1 = const T[1].cast_signed(),
+            T2 = const T[2].cast_signed(), T3 = const T[3].cast_signed(),
+            T4 = const T[4].cast_signed(), T5 = const T[5].cast_signed(),
+            T6 = const T[6].cast_signed(), T7 = const T[7].cast_signed(),
+            T8 = const T[8].cast_signed(), T9 = const T[9].cast_signed(),
+            T10 = const T[10].cast_signed(), T11 = const T[11].cast_signed(),
+            T12 = const T[12].cast_signed(), T13 = const T[13].cast_signed(),
+            T14 = const T[14].cast_signed(), T15 = const T[15].cast_signed(),
+            T16 = const T[16].cast_signed(), T17 = const T[17].cast_signed(),
+            T18 = const T[18].cast_signed(), T19 = const T[19].cast_signed(),
+            T20 = const T[20].cast_signed(), T21 = const T[21].cast_signed(),
+            T22 = const T[22].cast_signed(), T23 = const T[23].cast_signed(),
+            T24 = const T[24].cast_signed(), T25 = const T[25].cast_signed(),
+            T26 = const T[26].cast_signed(), T27 = const T[27].cast_signed(),
+            T28 = const T[28].cast_signed(), T29 = const T[29].cast_signed(),
+            T30 = const T[30].cast_signed(), T31 = const T[31].cast_signed(),
+            T32 = const T[32].cast_signed(), T33 = const T[33].cast_signed(),
+            T34 = const T[34].cast_signed(), T35 = const T[35].cast_signed(),
+            T36 = const T[36].cast_signed(), T37 = const T[37].cast_signed(),
+            T38 = const T[38].cast_signed(), T39 = const T[39].cast_signed(),
+            T40 = const T[40].cast_signed(), T41 = const T[41].cast_signed(),
+            T42 = const T[42].cast_signed(), T43 = const T[43].cast_signed(),
+            T44 = const T[44].cast_signed(), T45 = const T[45].cast_signed(),
+            T46 = const T[46].cast_signed(), T47 = const T[47].cast_signed(),
+            T48 = const T[48].cast_signed(), T49 = const T[49].cast_signed(),
+            T50 = const T[50].cast_signed(), T51 = const T[51].cast_signed(),
+            T52 = const T[52].cast_signed(), T53 = const T[53].cast_signed(),
+            T54 = const T[54].cast_signed(), T55 = const T[55].cast_signed(),
+            T56 = const T[56].cast_signed(), T57 = const T[57].cast_signed(),
+            T58 = const T[58].cast_signed(), T59 = const T[59].cast_signed(),
+            T60 = const T[60].cast_signed(), T61 = const T[61].cast_signed(),
+            T62 = const T[62].cast_signed(), T63 = const T[63].cast_signed(),
+            $($operands)*
+        )
+    };
+}
+
+/// Part `$n` of computing four rows of W and W' with AVX-512: a row is done in four parts, which
+/// follow rounds 4 n + 3. The stack holds the address of the first row's W_(j-16).
+macro_rules! avx512_part {
+    (0) => { avx512_part!(@first "0") };
+    (1) => { avx512_part!(@second) };
+    (2) => { avx512_part!(@third "0") };
+    (3) => { avx512_part!(@fourth "0") };
+    (4) => { avx512_part!(@first "1") };
+    (5) => { avx512_part!(@second) };
+    (6) => { avx512_part!(@third "1") };
+    (7) => { avx512_part!(@fourth "1") };
+    (8) => { avx512_part!(@first "2") };
+    (9) => { avx512_part!(@second) };
+    (10) => { avx512_part!(@third "2") };
+    (11) => { avx512_part!(@fourth "2") };
+    (12) => { avx512_part!(@first "3") };
+    (13) => { avx512_part!(@second) };
+    (14) => { avx512_part!(@third "3") };
+    (15) => { avx512_part!(@fourth "3") };
+    // W_(j-16) ^ W_(j-9) ^ (W_(j-3) <<< 15)
+    (@first $row:literal) => {
+        concat!(
+            "mov r11, qword ptr [rsp + 8]\n",
+            "vprold zmm16, zmmword ptr [r11 + 64 * (", $row, " + 13)], 15\n",
+            "vmovdqa64 zmm17, zmmword ptr [r11 + 64 * ", $row, "]\n",
+            "vpternlogd zmm16, zmm17, zmmword ptr [r11 + 64 * (", $row, " + 7)], 0x96\n",
+        )
+    };
+    // P_1
+    (@second) => {
+        "vprold zmm17, zmm16, 15\n vprold zmm18, zmm16, 23\n vpternlogd zmm16, zmm17, zmm18, 0x96\n"
+    };
+    // ^ (W_(j-13) <<< 7) ^ W_(j-6)
+    (@third $row:literal) => {
+        concat!(
+            "mov r11, qword ptr [rsp + 8]\n",
+            "vprold zmm17, zmmword ptr [r11 + 64 * (", $row, " + 3)], 7\n",
+            "vpternlogd zmm16, zmm17, zmmword ptr [r11 + 64 * (", $row, " + 10)], 0x96\n",
+            "vmovdqa64 zmmword ptr [r11 + 64 * (", $row, " + 16)], zmm16\n",
+        )
+    };
+    // W'_(j-4)
+    (@fourth $row:literal) => {
+        concat!(
+            "mov r11, qword ptr [rsp + 8]\n",
+            "vpxord zmm16, zmm16, zmmword ptr [r11 + 64 * (", $row, " + 12)]\n",
+            "vmovdqa64 zmmword ptr [r11 + 64 * (", $row, " + 80 + 12)], zmm16\n",
+        )
+    };
+}
+
+/// As `avx512_part`, with AVX2, for eight rows; ymm5 holds the byte shuffle of a rotation by 8.
+macro_rules! avx2_part {
+    (0) => { avx2_part!(@first "0") };
+    (1) => { avx2_part!(@second "0") };
+    (2) => { avx2_part!(@first "1") };
+    (3) => { avx2_part!(@second "1") };
+    (4) => { avx2_part!(@first "2") };
+    (5) => { avx2_part!(@second "2") };
+    (6) => { avx2_part!(@first "3") };
+    (7) => { avx2_part!(@second "3") };
+    (8) => { avx2_part!(@first "4") };
+    (9) => { avx2_part!(@second "4") };
+    (10) => { avx2_part!(@first "5") };
+    (11) => { avx2_part!(@second "5") };
+    (12) => { avx2_part!(@first "6") };
+    (13) => { avx2_part!(@second "6") };
+    (14) => { avx2_part!(@first "7") };
+    (15) => { avx2_part!(@second "7") };
+    // x = W_(j-16) ^ W_(j-9) ^ (W_(j-3) <<< 15), and x ^ (x <<< 8)
+    (@first $row:literal) => {
+        concat!(
+            "mov r11, qword ptr [rsp + 8]\n",
+            "vmovdqa ymm0, ymmword ptr [r11 + 32 * (", $row, " + 13)]\n",
+            "vpslld ymm1, ymm0, 15\n",
+            "vpsrld ymm0, ymm0, 17\n",
+            "vpxor ymm1, ymm1, ymmword ptr [r11 + 32 * ", $row, "]\n",
+            "vpxor ymm0, ymm0, ymmword ptr [r11 + 32 * (", $row, " + 7)]\n",
+            "vpxor ymm0, ymm0, ymm1\n",
+            "vpshufb ymm1, ymm0, ymm5\n",
+            "vpxor ymm1, ymm1, ymm0\n",
+        )
+    };
+    // P_1(x) ^ (W_(j-13) <<< 7) ^ W_(j-6), and W'_(j-4)
+    (@second $row:literal) => {
+        concat!(
+            "mov r11, qword ptr [rsp + 8]\n",
+            "vpslld ymm2, ymm1, 15\n",
+            "vpsrld ymm1, ymm1, 17\n",
+            "vmovdqa ymm3, ymmword ptr [r11 + 32 * (", $row, " + 3)]\n",
+            "vpxor ymm0, ymm0, ymm2\n",
+            "vpslld ymm2, ymm3, 7\n",
+            "vpsrld ymm3, ymm3, 25\n",
+            "vpxor ymm0, ymm0, ymm1\n",
+            "vpxor ymm2, ymm2, ymm3\n",
+            "vpxor ymm0, ymm0, ymmword ptr [r11 + 32 * (", $row, " + 10)]\n",
+            "vpxor ymm0, ymm0, ymm2\n",
+            "vmovdqa ymmword ptr [r11 + 32 * (", $row, " + 16)], ymm0\n",
+            "vpxor ymm0, ymm0, ymmword ptr [r11 + 32 * (", $row, " + 12)]\n",
+            "vmovdqa ymmword ptr [r11 + 32 * (", $row, " + 80 + 12)], ymm0\n",
+        )
+    };
+}
+
+/// Three words of one block's expansion, W_(16+3k) … W_(18+3k), and three of W'. Vectors overlap:
+/// R_k is W_(15+3k) … W_(18+3k) and D_k is W_(11+3k) … W_(14+3k), so that one shuffle makes D_k of
+/// R_(k-1) and R_(k-2), and every word that the formula asks for is in a register.
+macro_rules! three_words {
+    ($first:literal, $r:literal $r1:literal $r2:literal $r3:literal,
+     $d:literal $d3:literal $d4:literal, $fix:expr) => {
+        concat!(
+            "vshufps ", $d, ", ", $r2, ", ", $r1, ", 0x9e\n",
+            "vpslld xmm9, ", $r1, ", 15\n",
+            "vpsrld xmm10, ", $r1, ", 17\n",
+            "vpxor ", $r, ", ", $d4, ", ", $r3, "\n",
+            "vpxor xmm9, xmm9, xmm10\n",
+            "vpxor ", $r, ", ", $r, ", xmm9\n",
+            "vpshufb xmm9, ", $r, ", xmm12\n",
+            "vpslld xmm11, ", $d3, ", 7\n",
+            "vpxor xmm9, xmm9, ", $r, "\n",
+            "vpsrld xmm10, ", $d3, ", 25\n",
+            "vpxor ", $r, ", ", $r, ", ", $r2, "\n",
+            "vpxor xmm10, xmm10, xmm11\n",
+            "vpslld xmm11, xmm9, 15\n",
+            "vpsrld xmm9, xmm9, 17\n",
+            "vpxor ", $r, ", ", $r, ", xmm10\n",
+            "vpxor xmm9, xmm9, xmm11\n",
+            "vpxor ", $r, ", ", $r, ", xmm9\n",
+            $fix,
+            "vmovdqu xmmword ptr [r15 + 4 * (15 + ", $first, ")], ", $r, "\n",
+            "vpxor xmm9, ", $r, ", ", $d, "\n",
+            "vmovdqu xmmword ptr [r15 + 4 * (80 + 11 + ", $first, ")], xmm9\n",
+        )
+    };
+}
+
+/// The expansion of one block beside its own rounds: the first nine words before them, then three
+/// words in every part.
+macro_rules! three_word_part {
+    (before) => {
+        concat!(
+            three_words!("0", "xmm0" "xmm3" "xmm2" "xmm1", "xmm4" "xmm6" "xmm5", 
+            // Nothing is left of W_15 in the first vector: W_(-1) does not exist.
+            "vpshufd xmm9, xmm3, 0xff\n vpblendd xmm0, xmm0, xmm9, 1\n"),
+            three_words!("3", "xmm1" "xmm0" "xmm3" "xmm2", "xmm5" "xmm7" "xmm6", ""),
+            three_words!("6", "xmm2" "xmm1" "xmm0" "xmm3", "xmm6" "xmm8" "xmm7", ""),
+        )
+    };
+    (0) => { three_words!("9", "xmm3" "xmm2" "xmm1" "xmm0", "xmm7" "xmm4" "xmm8", "") };
+    (1) => { three_words!("12", "xmm0" "xmm3" "xmm2" "xmm1", "xmm8" "xmm5" "xmm4", "") };
+    (2) => { three_words!("15", "xmm1" "xmm0" "xmm3" "xmm2", "xmm4" "xmm6" "xmm5", "") };
+    (3) => { three_words!("18", "xmm2" "xmm1" "xmm0" "xmm3", "xmm5" "xmm7" "xmm6", "") };
+    (4) => { three_words!("21", "xmm3" "xmm2" "xmm1" "xmm0", "xmm6" "xmm8" "xmm7", "") };
+    (5) => { three_words!("24", "xmm0" "xmm3" "xmm2" "xmm1", "xmm7" "xmm4" "xmm8", "") };
+    (6) => { three_words!("27", "xmm1" "xmm0" "xmm3" "xmm2", "xmm8" "xmm5" "xmm4", "") };
+    (7) => { three_words!("30", "xmm2" "xmm1" "xmm0" "xmm3", "xmm4" "xmm6" "xmm5", "") };
+    (8) => { three_words!("33", "xmm3" "xmm2" "xmm1" "xmm0", "xmm5" "xmm7" "xmm6", "") };
+    (9) => { three_words!("36", "xmm0" "xmm3" "xmm2" "xmm1", "xmm6" "xmm8" "xmm7", "") };
+    (10) => { three_words!("39", "xmm1" "xmm0" "xmm3" "xmm2", "xmm7" "xmm4" "xmm8", "") };
+    (11) => { three_words!("42", "xmm2" "xmm1" "xmm0" "xmm3", "xmm8" "xmm5" "xmm4", "") };
+    (12) => { three_words!("45", "xmm3" "xmm2" "xmm1" "xmm0", "xmm4" "xmm6" "xmm5", "") };
+    (13) => { three_words!("48", "xmm0" "xmm3" "xmm2" "xmm1", "xmm5" "xmm7" "xmm6", "") };
+    (14) => { three_words!("51", "xmm1" "xmm0" "xmm3" "xmm2", "xmm6" "xmm8" "xmm7", "") };
+    (15) => { "" };
+}
+
+/// The rounds of `r13` blocks from r15, V at r11; r12 is the first row of the next schedule, which
+/// moves `$step` bytes a block.
+macro_rules! blocks_loop {
+    ($row:literal, $step:literal, $before:expr, $part:ident, $v:expr, $w:expr, $next:expr, $count:expr, $($clobber:tt)*) => {
+        asm_with_t!(
+            concat!(
+                "push r11\n push r12\n push r13\n",
+                "mov eax, dword ptr [r11]\n mov ecx, dword ptr [r11 + 4]\n",
+                "mov edx, dword ptr [r11 + 8]\n mov esi, dword ptr [r11 + 12]\n",
+                "mov edi, dword ptr [r11 + 16]\n mov r8d, dword ptr [r11 + 20]\n",
+                "mov r9d, dword ptr [r11 + 24]\n mov r10d, dword ptr [r11 + 28]\n",
+                ".p2align 5\n",
+                "2:\n",
+                "mov r14d, edi\n xor r14d, r8d\n xor r14d, r9d\n",
+                $before,
+                rounds64!($row, $part),
+                "mov r11, qword ptr [rsp + 16]\n",
+                "xor eax, dword ptr [r11]\n mov dword ptr [r11], eax\n",
+                "xor ecx, dword ptr [r11 + 4]\n mov dword ptr [r11 + 4], ecx\n",
+                "xor edx, dword ptr [r11 + 8]\n mov dword ptr [r11 + 8], edx\n",
+                "xor esi, dword ptr [r11 + 12]\n mov dword ptr [r11 + 12], esi\n",
+                "xor edi, dword ptr [r11 + 16]\n mov dword ptr [r11 + 16], edi\n",
+                "xor r8d, dword ptr [r11 + 20]\n mov dword ptr [r11 + 20], r8d\n",
+                "xor r9d, dword ptr [r11 + 24]\n mov dword ptr [r11 + 24], r9d\n",
+                "xor r10d, dword ptr [r11 + 28]\n mov dword ptr [r11 + 28], r10d\n",
+                "add r15, 4\n",
+                "add qword ptr [rsp + 8], ", $step, "\n",
+                "dec qword ptr [rsp]\n",
+                "jnz 2b\n",
+                "add rsp, 24\n",
+            ),
+            inout("r11") $v => _,
+            inout("r12") $next => _,
+            inout("r13") $count => _,
+            inout("r15") $w => _,
+            out("rax") _, out("rcx") _, out("rdx") _, out("rsi") _, out("rdi") _,
+            out("r8") _, out("r9") _, out("r10") _, out("r14") _,
+            $($clobber)*
+        )
+    };
+}
+
+/// Fewer blocks than this are expanded each on its own: expanding lanes takes as long for two blocks as
+/// for sixteen.
+const MIN_BATCH: usize = 4;
+
+/// CF over consecutive blocks of one stream.
 pub(super) fn compress(_: Bmi2, v: &mut [u32; 8], blocks: &[[u8; 64]]) -> Kernel {
-    portable::compress(v, blocks);
+    // SAFETY: the token proves the features.
+    unsafe { compress_avx2(v, blocks) };
     KERNEL
 }
+
+/// [`compress`] with the expansion in AVX-512.
 pub(super) fn compress_avx512(_: Avx512, v: &mut [u32; 8], blocks: &[[u8; 64]]) -> Kernel {
-    portable::compress(v, blocks);
+    // SAFETY: the token proves the features.
+    unsafe { compress_zmm(v, blocks) };
     KERNEL_AVX512
+}
+
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn compress_avx2(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
+    if blocks.len() < MIN_BATCH {
+        blocks.iter().for_each(|block| compress_single(v, block));
+        return;
+    }
+    // SAFETY: the features are enabled here; `rounds` gets two schedules and at most eight blocks.
+    unsafe {
+        stream::<U32x8, 8>(
+            v,
+            blocks,
+            |batch| {
+                let rows = |half: usize| ::core::array::from_fn(|i| row(batch, i).add(32 * half));
+                let [low, high] = [avx2::transpose(rows(0)), avx2::transpose(rows(1))];
+                ::core::array::from_fn(|j| if j < 8 { low[j] } else { high[j - 8] })
+            },
+            |v, now, next, count| {
+                let rol8 = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+                    3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14,
+                ));
+                blocks_loop!(
+                    "32", "256", "", avx2_part, v, now, next, count,
+                    in("ymm5") rol8,
+                    out("ymm0") _, out("ymm1") _, out("ymm2") _, out("ymm3") _,
+                );
+            },
+        );
+    }
+}
+
+#[target_feature(enable = "bmi1,bmi2,avx2,avx512f,avx512bw")]
+fn compress_zmm(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
+    if blocks.len() < MIN_BATCH {
+        blocks.iter().for_each(|block| compress_single(v, block));
+        return;
+    }
+    // SAFETY: the features are enabled here; `rounds` gets two schedules and at most sixteen blocks.
+    unsafe {
+        stream::<U32x16, 16>(
+            v,
+            blocks,
+            |batch| avx512::transpose(|i| row(batch, i)),
+            |v, now, next, count| {
+                blocks_loop!(
+                    "64", "256", "", avx512_part, v, now, next, count,
+                    out("zmm16") _, out("zmm17") _, out("zmm18") _,
+                );
+            },
+        );
+    }
+}
+
+/// Block `i` of a batch; the last one again for lanes that the batch does not fill.
+#[inline(always)]
+fn row(batch: &[[u8; 64]], i: usize) -> *const u8 {
+    batch[i.min(batch.len() - 1)].as_ptr()
+}
+
+/// A stream in batches of `L` blocks: the rounds of one beside the expansion of the next.
+///
+/// Every argument is called at one place, so that it is inlined there with the caller's features.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+unsafe fn stream<V: Vector, const L: usize>(
+    v: &mut [u32; 8],
+    blocks: &[[u8; 64]],
+    transpose: impl Fn(&[[u8; 64]]) -> [V; 16],
+    rounds: impl Fn(*mut u32, *const Schedule<L>, *mut Schedule<L>, usize),
+) {
+    let mut schedules = [const { MaybeUninit::<Schedule<L>>::uninit() }; 2];
+    let [now, next] = &mut schedules;
+    let (mut now, mut next) = (now.as_mut_ptr(), next.as_mut_ptr());
+    let mut batches = blocks.chunks(L);
+    let mut current: Option<&[[u8; 64]]> = None;
+    loop {
+        let following = batches.next();
+        // SAFETY: the schedules live until the end; rows are written before they are read, the
+        // first 16 of W and 12 of W' here, the others by `expand` or beside the rounds.
+        unsafe {
+            if let Some(batch) = following {
+                let w = transpose(batch);
+                for j in 0..16 {
+                    w[j].store((&raw mut (*next).w[j]).cast());
+                }
+                for j in 0..12 {
+                    w[j].xor(w[j + 4]).store((&raw mut (*next).w_prime[j]).cast());
+                }
+            }
+            match current {
+                Some(batch) => rounds(v.as_mut_ptr(), now, next, batch.len()),
+                None => expand::<V, L>(next),
+            }
+        }
+        if following.is_none() {
+            return;
+        }
+        (now, next) = (next, now);
+        current = following;
+    }
+}
+
+/// All rows of a schedule that has its first sixteen.
+///
+/// # Safety
+/// The processor has `V`'s machine; `schedule` is valid for reads and writes.
+#[inline(always)]
+unsafe fn expand<V: Vector, const L: usize>(schedule: *mut Schedule<L>) {
+    for j in 16..68 {
+        // SAFETY: the rows before j are written.
+        unsafe {
+            macro_rules! w {
+                ($k:literal) => {
+                    V::load((&raw const (*schedule).w[j - $k]).cast())
+                };
+            }
+            let x = w!(16).xor3(w!(9), w!(3).rol::<15>());
+            let word = x.p1().xor3(w!(13).rol::<7>(), w!(6));
+            word.store((&raw mut (*schedule).w[j]).cast());
+            word.xor(w!(4)).store((&raw mut (*schedule).w_prime[j - 4]).cast());
+        }
+    }
+}
+
+/// One block, expanded three words at a time beside its own rounds.
+#[target_feature(enable = "bmi1,bmi2,avx2")]
+fn compress_single(v: &mut [u32; 8], block: &[u8; 64]) {
+    let mut schedule = MaybeUninit::<Schedule<1>>::uninit();
+    let w = schedule.as_mut_ptr();
+    // SAFETY: the features are enabled here; loads stay inside the block; the rounds read rows that
+    // were written here or beside them.
+    unsafe {
+        let words = |i: usize| {
+            let swap = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+            _mm_shuffle_epi8(_mm_loadu_si128(block.as_ptr().add(4 * i).cast()), swap)
+        };
+        let [w0, w4, w8, w12] = [words(0), words(4), words(8), words(12)];
+        for (i, four) in [w0, w4, w8, w12].into_iter().enumerate() {
+            _mm_storeu_si128((&raw mut (*w).w[4 * i]).cast(), four);
+        }
+        for (i, (four, next)) in [(w0, w4), (w4, w8), (w8, w12)].into_iter().enumerate() {
+            let four = _mm_xor_si128(four, next);
+            _mm_storeu_si128((&raw mut (*w).w_prime[4 * i]).cast(), four);
+        }
+        let rol8 = _mm_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
+        blocks_loop!(
+            "4", "0", three_word_part!(before), three_word_part, v.as_mut_ptr(), w, w, 1usize,
+            inout("xmm3") w12 => _, inout("xmm2") words(9) => _, inout("xmm1") words(6) => _,
+            inout("xmm8") w8 => _, inout("xmm7") words(5) => _, inout("xmm6") words(2) => _,
+            inout("xmm5") _mm_slli_si128::<4>(w0) => _, out("xmm0") _, out("xmm4") _,
+            out("xmm9") _, out("xmm10") _, out("xmm11") _, in("xmm12") rol8,
+        );
+    }
 }

@@ -106,7 +106,7 @@ impl U32x8 {
 }
 
 /// Each bit of `mask` chooses from `y` or `z`, by the instruction for it. The intrinsic is no more
-/// than a hint: where the mask is a sum, the compiler makes three operations of it.
+/// than a hint: where the mask is itself an xor, the compiler makes three operations of it.
 ///
 /// # Safety
 /// The processor has Advanced SIMD.
