@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `measure.rs` | the measuring core: groups of contenders, turns, samples |
 //! | `clock.rs`, `os.rs` | the clock beside every sample; what disturbed it |
+//! | `latency.rs` | requests that arrive by themselves, and how long they wait |
 //! | `stats.rs`, `summarise.rs` | medians and intervals; from samples to figures |
 //! | `counts.rs` | what the counted operations allow |
 //! | `peers.rs` | other implementations, loaded at run time |
 //! | `sm3.rs` | the suite of that name |
 //! | `setup.rs`, `model.rs`, `report.rs` | what a run leaves behind, as JSON and as tables |
+//! | `compare.rs` | two runs |
 //!
 //! bench/README.md says how to read the figures.
 
@@ -23,14 +25,18 @@ use clap::{Args as ClapArgs, Subcommand, builder::PossibleValuesParser};
 use manylane::cpu::Machine;
 
 use self::{
-    measure::{Effort, Group, Log, Runner},
-    model::{Raw, RawKind, SCHEMA_VERSION, Summary, SummaryKind},
+    measure::{Effort, Logs, Plan, Runner},
+    model::{Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
 };
 use crate::{complain, exit};
 
 mod clock;
+mod compare;
 mod counts;
 mod data;
+#[cfg(test)]
+mod example;
+mod latency;
 mod measure;
 mod model;
 mod os;
@@ -88,23 +94,45 @@ enum Command {
         b: PathBuf,
         /// Largest loss that is let pass
         #[arg(long, value_name = "PERCENT", default_value = "3%")]
-        max_regression: String,
+        max_regression: compare::Bound,
     },
 }
 
-/// A suite: its name, and how its groups are made.
-type Suite = (&'static str, fn() -> Vec<Group>);
+/// A suite: its name, and how its plan is made.
+type Suite = (&'static str, fn() -> Plan);
 
 /// Every suite.
-const SUITES: [Suite; 1] = [("sm3", sm3::groups)];
+const SUITES: [Suite; 1] = [("sm3", sm3::plan)];
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
 pub(crate) fn run(args: &Args) -> ExitCode {
     ExitCode::from(match &args.command {
-        Some(Command::Compare { .. }) => exit::USAGE,
+        Some(Command::Compare { a, b, max_regression }) => compare(a, b, *max_regression),
         None => measure(args),
     })
+}
+
+fn compare(a: &Path, b: &Path, bound: compare::Bound) -> u8 {
+    let runs = compare::read(a).and_then(|a| Ok((a, compare::read(b)?)));
+    match runs.and_then(|(a, b)| compare::compare(&a, &b, bound)) {
+        Ok(comparison) if !print(&comparison.text()) => exit::FAILED,
+        Ok(comparison) if comparison.failed() => exit::FAILED,
+        Ok(_) => exit::OK,
+        Err(why) => {
+            complain!("cannot compare: {why}");
+            exit::USAGE
+        }
+    }
+}
+
+/// Writes to standard output; whether that went well.
+fn print(text: &str) -> bool {
+    let written = io::Write::write_all(&mut io::stdout().lock(), text.as_bytes());
+    if let Err(why) = &written {
+        complain!("standard output: {why}");
+    }
+    written.is_ok()
 }
 
 fn measure(args: &Args) -> u8 {
@@ -117,19 +145,48 @@ fn measure(args: &Args) -> u8 {
     if cfg!(debug_assertions) {
         complain!("this is a debug build, whose figures mean nothing");
     }
-    let (suites, mut groups) = chosen(&args.suites);
+    let (suites, mut plan) = chosen(&args.suites);
     if let Some(part) = &args.only {
-        groups.retain(|group| group.id.contains(part));
+        plan.groups.retain(|group| group.id.contains(part));
+        plan.latencies.retain(|group| group.id.contains(part));
     }
     let mut runner = Runner::new(if args.quick { Effort::QUICK } else { Effort::FULL });
     let setup = setup::describe(&suites, args.quick, &runner);
-    let logs = match runner.run(&groups) {
+    let logs = match runner.run(&plan) {
         Ok(logs) => logs,
         Err(why) => {
             complain!("{why}");
             return exit::FAILED;
         }
     };
+    let summary = summarise(setup, &plan, &logs);
+    let tables = report::tables(&plan, &summary);
+    if let Some(folder) = &args.output {
+        let markdown = report::markdown(&tables, &summary);
+        if let Err(why) = write(folder, &summary, &raw(&plan, &logs), &markdown) {
+            complain!("{}: {why}", folder.display());
+            return exit::FAILED;
+        }
+    }
+    let text = if args.json { json(&summary) } else { report::text(&tables, &summary) };
+    if print(&text) && summary.not_measured.is_empty() { exit::OK } else { exit::FAILED }
+}
+
+/// What the suites named, or all, are to measure.
+fn chosen(names: &[String]) -> (Vec<String>, Plan) {
+    let mut chosen = (Vec::new(), Plan::default());
+    for (name, plan) in SUITES {
+        if names.is_empty() || names.iter().any(|other| other == name) {
+            let plan = plan();
+            chosen.0.push(name.to_owned());
+            chosen.1.groups.extend(plan.groups);
+            chosen.1.latencies.extend(plan.latencies);
+        }
+    }
+    chosen
+}
+
+fn summarise(setup: Setup, plan: &Plan, logs: &Logs) -> Summary {
     let mut summary = Summary {
         schema_version: SCHEMA_VERSION,
         kind: SummaryKind::Kind,
@@ -138,49 +195,28 @@ fn measure(args: &Args) -> u8 {
         ratios: Vec::new(),
         not_measured: BTreeMap::new(),
     };
-    for (group, logs) in groups.iter().zip(&logs) {
+    for (group, logs) in plan.groups.iter().zip(&logs.groups) {
         let (measured, ratios, missing) = summarise::group(group, logs);
         summary.results.extend(measured);
         summary.ratios.extend(ratios);
         let disturbed = |name| (name, "the machine disturbed every sample".to_owned());
         summary.not_measured.extend(missing.into_iter().map(disturbed));
     }
-    let tables = report::tables(&groups, &summary);
-    if let Some(folder) = &args.output {
-        let raw = raw(&groups, &logs);
-        if let Err(why) = write(folder, &summary, &raw, &report::markdown(&tables, &summary)) {
-            complain!("{}: {why}", folder.display());
-            return exit::FAILED;
-        }
+    for (group, logs) in plan.latencies.iter().zip(&logs.latencies) {
+        summary.results.extend(latency::summarise(group, logs));
     }
-    let text = match args.json {
-        true => json(&summary),
-        false => report::text(&tables, &summary),
-    };
-    if let Err(why) = io::Write::write_all(&mut io::stdout().lock(), text.as_bytes()) {
-        complain!("standard output: {why}");
-        return exit::FAILED;
-    }
-    if summary.not_measured.is_empty() { exit::OK } else { exit::FAILED }
+    summary
 }
 
-/// The groups of the suites named, or of all.
-fn chosen(names: &[String]) -> (Vec<String>, Vec<Group>) {
-    let chosen = |suite: &&Suite| names.is_empty() || names.iter().any(|name| name == suite.0);
-    let suites = SUITES.iter().filter(chosen);
-    suites.clone().map(|suite| suite.0.to_owned()).zip(suites.map(|suite| suite.1())).fold(
-        (Vec::new(), Vec::new()),
-        |(mut names, mut all), (name, groups)| {
-            names.push(name);
-            all.extend(groups);
-            (names, all)
-        },
-    )
-}
-
-fn raw(groups: &[Group], logs: &[Vec<Log>]) -> Raw {
-    let groups = groups.iter().zip(logs).map(|(group, logs)| summarise::raw(group, logs)).collect();
-    Raw { schema_version: SCHEMA_VERSION, kind: RawKind::Kind, groups, latencies: Vec::new() }
+fn raw(plan: &Plan, logs: &Logs) -> Raw {
+    let groups = plan.groups.iter().zip(&logs.groups);
+    let latencies = plan.latencies.iter().zip(&logs.latencies);
+    Raw {
+        schema_version: SCHEMA_VERSION,
+        kind: RawKind::Kind,
+        groups: groups.map(|(group, logs)| summarise::raw(group, logs)).collect(),
+        latencies: latencies.flat_map(|(group, logs)| latency::raw(group, logs)).collect(),
+    }
 }
 
 fn json(value: &impl serde::Serialize) -> String {

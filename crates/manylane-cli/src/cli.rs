@@ -26,17 +26,14 @@ Environment:
   MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
                     portable, sse, bmi2, avx2, avx512, neon or armcrypto";
 
+/// The verbs; what each does is written at its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Print or check the digests of files and trees
     Sum(sum::Args),
     /// Measure the algorithms on this machine
     Bench(bench::Args),
-    /// Say which machines and libraries there are and what `auto` would choose
     Info(info::Args),
-    /// Write a shell's completion script to standard output
     Completions(docs::CompletionsArgs),
-    /// Write the manual pages
     Man(docs::ManArgs),
 }
 
@@ -59,7 +56,7 @@ pub(crate) struct Common {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// Write JSON instead of text
+    /// Write JSON Lines instead of text: an object for each file
     #[arg(long)]
     pub(crate) json: bool,
 

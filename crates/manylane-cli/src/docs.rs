@@ -9,7 +9,7 @@ use clap::{Args, CommandFactory as _};
 
 use crate::{cli::Cli, complain, exit};
 
-/// Arguments of `manylane completions`.
+/// Write a shell's completion script to standard output
 #[derive(Debug, Args)]
 pub(crate) struct CompletionsArgs {
     /// The shell to complete in
@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArgs {
     shell: clap_complete::Shell,
 }
 
-/// Arguments of `manylane man`.
+/// Write the manual pages
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// Write one page for each command into DIR, instead of the main page to standard output

@@ -1,11 +1,23 @@
 //! `manylane info`: what there is to compute with, and what `auto` would choose.
 
-use crate::exit;
+mod self_test;
 
-/// Arguments of `manylane info`.
+use std::{
+    fmt,
+    io::{self, Write as _},
+};
+
+use manylane::cpu::{self, Machine};
+use manylane_engine::{Config, Engine, Explanation};
+use serde::Serialize;
+
+use self::self_test::Tested;
+use crate::{bench::peers, complain, exit, show::Reason};
+
+/// Say which machines and libraries there are, and what `auto` chooses
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Write JSON instead of text
+    /// Write one JSON document instead of text
     #[arg(long)]
     json: bool,
 
@@ -14,8 +26,177 @@ pub(crate) struct Args {
     self_test: bool,
 }
 
+const NO_GPU: &str = "no GPU support in this build";
+
+/// Everything that is said.
+#[derive(Serialize)]
+struct Info {
+    version: &'static str,
+    architecture: &'static str,
+    /// Cores that this process may use.
+    cores: usize,
+    machines: Vec<MachineInfo>,
+    sm3: Choice,
+    libraries: Vec<Library>,
+    /// None can be used by this build.
+    gpus: [(); 0],
+    gpu_note: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    self_test: Option<Vec<Tested>>,
+}
+
+#[derive(Serialize)]
+struct MachineInfo {
+    name: &'static str,
+    status: Status,
+}
+
+/// Whether a machine can be used.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Available,
+    /// The processor has it, but the environment variable rules it out.
+    Capped,
+    /// The processor lacks it.
+    NotDetected,
+    /// It belongs to another architecture than this build's.
+    Foreign,
+}
+
+/// What `auto` chooses, and why.
+#[derive(Serialize)]
+struct Choice {
+    many_messages: &'static str,
+    lanes: usize,
+    one_stream: &'static str,
+    threads: usize,
+    why: Vec<String>,
+}
+
+/// A library that is looked for, to compare with.
+#[derive(Serialize)]
+struct Library {
+    name: &'static str,
+    version: Option<String>,
+    missing: Option<String>,
+}
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> u8 {
-    let _ = args;
-    exit::OK
+    let explanation = match Engine::new(Config::default()) {
+        Ok(engine) => engine.explain(),
+        Err(error) => {
+            complain!("{error}");
+            return exit::USAGE;
+        }
+    };
+    let info = Info::gather(explanation, args.self_test);
+    let failed = info.self_test.iter().flatten().filter(|tested| tested.failure.is_some());
+    let status = match failed.count() {
+        0 => exit::OK,
+        _ => exit::FAILED,
+    };
+    match info.print(args.json) {
+        Ok(()) => status,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
+        Err(error) => {
+            complain!("write error: {}", Reason(&error));
+            exit::FAILED
+        }
+    }
+}
+
+impl Info {
+    fn gather(explanation: Explanation, self_test: bool) -> Self {
+        let Explanation { lanes, lane_count, stream, threads, why, .. } = explanation;
+        let library = |found: peers::Found| match found.version {
+            Ok(version) => Library { name: found.name, version: Some(version), missing: None },
+            Err(why) => Library { name: found.name, version: None, missing: Some(why) },
+        };
+        let machine =
+            |machine: Machine| MachineInfo { name: machine.name(), status: status(machine) };
+        Info {
+            version: env!("CARGO_PKG_VERSION"),
+            architecture: std::env::consts::ARCH,
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            machines: Machine::ALL.map(machine).into(),
+            sm3: Choice {
+                many_messages: lanes.name(),
+                lanes: lane_count,
+                one_stream: stream.name(),
+                threads,
+                why,
+            },
+            libraries: peers::looked_for().map(library).into(),
+            gpus: [],
+            gpu_note: NO_GPU,
+            self_test: self_test.then(self_test::run),
+        }
+    }
+
+    fn print(&self, json: bool) -> io::Result<()> {
+        let mut text = match json {
+            true => serde_json::to_string_pretty(self)?,
+            false => self.to_string(),
+        };
+        text.push('\n');
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+}
+
+fn status(machine: Machine) -> Status {
+    if machine.is_available() {
+        Status::Available
+    } else if machine.is_detected() {
+        Status::Capped
+    } else if machine.is_native() {
+        Status::NotDetected
+    } else {
+        Status::Foreign
+    }
+}
+
+impl fmt::Display for Info {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "manylane {}", self.version)?;
+        writeln!(f, "\nProcessor: {}, {} cores for this process", self.architecture, self.cores)?;
+        for MachineInfo { name, status } in &self.machines {
+            let status = match status {
+                Status::Available => "available".to_owned(),
+                Status::Capped => format!("detected, but ruled out by {}", cpu::FORCE),
+                Status::NotDetected => "not detected".to_owned(),
+                Status::Foreign => "of another architecture".to_owned(),
+            };
+            writeln!(f, "  {name:<14} {status}")?;
+        }
+        let Choice { many_messages, lanes, one_stream, threads, why } = &self.sm3;
+        writeln!(f, "\nSM3, as `auto` chooses")?;
+        writeln!(f, "  many messages  {many_messages}, {lanes} lanes on each thread")?;
+        writeln!(f, "  one stream     {one_stream}")?;
+        writeln!(f, "  threads        {threads}")?;
+        for (i, why) in why.iter().enumerate() {
+            writeln!(f, "  {:<14} {why}", if i == 0 { "why" } else { "" })?;
+        }
+        writeln!(f, "\nLibraries to compare with")?;
+        for Library { name, version, missing } in &self.libraries {
+            let found = version.as_deref().or(missing.as_deref()).unwrap_or_default();
+            let not = if version.is_none() { "none: " } else { "" };
+            writeln!(f, "  {name:<14} {not}{found}")?;
+        }
+        write!(f, "\nGPUs\n  {}", self.gpu_note)?;
+        if let Some(tests) = &self.self_test {
+            f.write_str("\n\nSelf-test")?;
+            for Tested { machine, work, answers, failure } in tests {
+                let name = format!("{machine}, {work}");
+                match failure {
+                    None => write!(f, "\n  {name:<22} {answers} answers: ok")?,
+                    Some(why) => write!(f, "\n  {name:<22} FAILED: {why}")?,
+                }
+            }
+        }
+        Ok(())
+    }
 }

@@ -4,12 +4,14 @@ use std::{
     fs::{self, File, Metadata, Permissions},
     io::{self, BufWriter, IsTerminal as _, Write},
     os::{
-        fd::AsFd as _,
+        fd::{AsFd as _, AsRawFd as _},
         unix::fs::{MetadataExt as _, PermissionsExt as _},
     },
     path::{Path, PathBuf},
 };
 
+#[cfg(target_os = "linux")]
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::NamedTempFile;
 
 /// A file's identity, whatever its name.
@@ -38,8 +40,15 @@ enum To {
     Stdout(File),
     /// Something that cannot be replaced, such as a device or a pipe.
     Special(File),
-    Replacing {
-        temporary: NamedTempFile,
+    /// A file without a name, which nothing is left of should the command end early.
+    #[cfg(target_os = "linux")]
+    Unnamed {
+        file: File,
+        path: PathBuf,
+    },
+    /// A file under another name, where there can be none without.
+    Named {
+        file: NamedTempFile,
         path: PathBuf,
     },
 }
@@ -60,12 +69,13 @@ impl Output {
                 Ok(old) if !old.is_file() => To::Special(File::options().write(true).open(path)?),
                 Ok(old) => {
                     // What a symbolic link leads to is replaced, not the link.
-                    let to = create_beside(fs::canonicalize(path)?, old.mode() & 0o777)?;
+                    let to = create_beside(fs::canonicalize(path)?)?;
+                    to.file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
                     note(Ok(old));
                     to
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    create_beside(path.to_owned(), 0o666)?
+                    create_beside(path.to_owned())?
                 }
                 Err(error) => return Err(error),
             },
@@ -87,36 +97,81 @@ impl Output {
 
     /// Makes the output complete. Without this a file does not appear.
     pub(crate) fn finish(self) -> io::Result<()> {
-        match self.to.into_inner().map_err(io::IntoInnerError::into_error)? {
-            To::Stdout(_) | To::Special(_) => Ok(()),
-            To::Replacing { temporary, path } => {
-                // The new name must not reach the disk before what it names.
-                temporary.as_file().sync_all()?;
-                temporary.persist(path)?;
-                Ok(())
-            }
+        let to = self.to.into_inner().map_err(io::IntoInnerError::into_error)?;
+        if let To::Stdout(_) | To::Special(_) = to {
+            return Ok(());
         }
+        // The new name must not reach the disk before what it names.
+        to.file().sync_all()?;
+        match to {
+            To::Stdout(_) | To::Special(_) => {}
+            #[cfg(target_os = "linux")]
+            To::Unnamed { file, path } => {
+                // No system call replaces a name by a file that has none, so it gets one first.
+                let link = |name: &Path| {
+                    Ok(rustix::fs::linkat(
+                        CWD,
+                        own_name(&file),
+                        CWD,
+                        name,
+                        AtFlags::SYMLINK_FOLLOW,
+                    )?)
+                };
+                temporary().make_in(folder_of(&path), link)?.persist(path)?;
+            }
+            To::Named { file, path } => drop(file.persist(path)?),
+        }
+        Ok(())
     }
 }
 
-/// A temporary file that can be moved to `path`. It is created with `mode` less the umask.
-fn create_beside(path: PathBuf, mode: u32) -> io::Result<To> {
-    let directory = match path.parent() {
+/// Mode of a new file, before the umask.
+const MODE: u32 = 0o666;
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
-    };
-    let temporary = tempfile::Builder::new()
-        .prefix(".manylane-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(directory)?;
-    Ok(To::Replacing { temporary, path })
+    }
+}
+
+fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut temporary = tempfile::Builder::new();
+    temporary.prefix(".manylane-").permissions(Permissions::from_mode(MODE));
+    temporary
+}
+
+/// A file that can become `path`.
+fn create_beside(path: PathBuf) -> io::Result<To> {
+    #[cfg(target_os = "linux")]
+    if let Ok(file) = rustix::fs::open(
+        folder_of(&path),
+        OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::from_raw_mode(MODE),
+    ) {
+        let file = File::from(file);
+        // Without /proc it could not be given a name in the end.
+        if own_name(&file).exists() {
+            return Ok(To::Unnamed { file, path });
+        }
+    }
+    let file = temporary().tempfile_in(folder_of(&path))?;
+    Ok(To::Named { file, path })
+}
+
+/// The name under which the kernel shows an open file.
+#[cfg(target_os = "linux")]
+fn own_name(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
 impl To {
     fn file(&self) -> &File {
         match self {
             To::Stdout(file) | To::Special(file) => file,
-            To::Replacing { temporary, .. } => temporary.as_file(),
+            #[cfg(target_os = "linux")]
+            To::Unnamed { file, .. } => file,
+            To::Named { file, .. } => file.as_file(),
         }
     }
 }

@@ -15,7 +15,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::ValueEnum;
+use clap::{
+    ValueEnum,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
 use manylane_cli::lines::{End, Kind, Style};
 use manylane_engine::{Config, Engine, Function, Progress};
 
@@ -32,8 +35,22 @@ use crate::{
     show::{Name, Reason},
 };
 
-/// Arguments of `manylane sum`.
+/// Print or check the digests of files and trees
+///
+/// Many files are hashed at once: small ones side by side in the lanes of the vector unit, on all
+/// cores. One file is one serial SM3 stream: each block needs the result of the one before it, so
+/// no number of cores or lanes makes a single file faster.
+///
+/// Results come in the order of the arguments, and below a directory in the byte order of the full
+/// paths, whatever the number of threads. A file that cannot be read, or that is written to while it
+/// is read, gives a message instead of a digest; all others are still summed, and the exit status is
+/// 1.
+///
+/// With -r, hidden files are included, symbolic links are passed over (see --follow), and so are
+/// pipes, sockets and devices; what is named itself is read whatever it is. The file that the output
+/// goes to is left out.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The algorithm
     #[arg(short, long, value_enum, value_name = "ALG", default_value_t = Algorithm::Sm3)]
@@ -46,8 +63,9 @@ pub(crate) struct Args {
     /// Leave out what matches GLOB; may be given more than once
     ///
     /// Without `/`, GLOB is compared with the last component of every path below FILE; with `/`,
-    /// with the whole path below FILE, where `*` and `?` do not match `/` but `**` does. A directory
-    /// that matches is left out with everything below it.
+    /// with the whole path below FILE, where `*` does not match `/` but `**` does. `?` and `[…]` match
+    /// one byte. A directory that matches is left out with everything below it; with `/` at its end,
+    /// GLOB matches directories only.
     #[arg(long, value_name = "GLOB", requires = "recursive")]
     exclude: Vec<String>,
 
@@ -96,15 +114,41 @@ pub(crate) struct Args {
     common: Common,
 
     /// Files to read; standard input if there is none, or for -
-    #[arg(value_name = "FILE")]
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
     files: Vec<PathBuf>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  manylane sum *.iso                    lines that `cksum -a sm3 --check` reads
+  manylane sum -r /usr/share > SM3SUMS  a whole tree
+  manylane sum -c SM3SUMS               compare the files with their digests
+  manylane sum -c --quiet SM3SUMS       the same, but say only what differs
+  manylane sum -r --exclude .git --exclude '*.o' -o ../SM3SUMS .
+  find . -newer stamp -type f -print0 | manylane sum --files0-from -
+  manylane sum --hmac-key-file key.bin backup.tar
+  openssl dgst -sm3 *.iso | manylane sum -c
+
+JSON:
+  Without -c, an object has name, algorithm, digest and size (bytes read), or name and error.
+  With -c, it has name, algorithm and status: ok, failed or unreadable, the last with error.
+  A name that is not UTF-8 is followed by name_hex, its bytes as hexadecimal digits.
+
+Exit status:
+  0    every file was read, and with -c every file matched
+  1    a file could not be read or did not match
+  2    wrong usage or configuration
+  141  the reader of the output went away (a closed pipe)";
 
 /// Options of `manylane sum --check`.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Checking")]
 struct Check {
     /// Read lists of digests from the FILEs and check the files that they name
+    ///
+    /// Each line may be `SM3 (name) = digest` or `digest  name` as `manylane sum` and `cksum -a sm3`
+    /// write them, with escaped names or without, or `SM3(name)= digest` or `digest *name` as
+    /// `openssl dgst` does. With --hmac-key-file the digests are HMACs, tagged HMAC-SM3.
     #[arg(short, long, conflicts_with = "recursive")]
     check: bool,
 

@@ -1,28 +1,40 @@
 //! The engine: one plan for all devices.
 
 use std::{
-    io::{self, Read},
+    fmt,
     num::NonZeroUsize,
-    ops::ControlFlow,
-    sync::OnceLock,
+    ops::{ControlFlow, Range},
+    sync::{Mutex, OnceLock},
     thread::available_parallelism,
 };
 
 use manylane::{
     Messages,
-    sm3::{self, Midstate},
+    sm3::{self, Lanes, Midstate},
 };
 
-use crate::{Config, Done, Error, Explanation, Function, Progress, Source, Summary};
+use crate::{
+    Config, Done, Error, Explanation, Function, Progress, Source, plan,
+    runtime::{Pool, lock},
+    sources,
+};
+
+/// What a message costs beyond its length, in bytes: the padding block.
+const HASH_EXTRA: u64 = 64;
+
+/// The same for HMAC: its two key blocks and two padding blocks, one of them with the digest.
+const HMAC_EXTRA: u64 = 256;
 
 /// Spreads work over the devices of its [`Config`].
 ///
 /// Making one is cheap: threads start when work first pays for them. [`Engine::global`] is for
 /// everyone who needs no particular configuration.
-#[derive(Debug)]
 pub struct Engine {
     threads: NonZeroUsize,
     threads_asked: bool,
+    /// Messages that a thread takes side by side.
+    lanes: usize,
+    pool: Pool,
 }
 
 impl Engine {
@@ -33,9 +45,12 @@ impl Engine {
     /// when a device that was asked for is not there.
     pub fn new(config: Config) -> Result<Engine, Error> {
         let all = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = config.threads.unwrap_or_else(all);
         Ok(Engine {
-            threads: config.threads.unwrap_or_else(all),
+            threads,
             threads_asked: config.threads.is_some(),
+            lanes: Lanes::new().count(),
+            pool: Pool::new(threads.get() - 1),
         })
     }
 
@@ -66,7 +81,15 @@ impl Engine {
         messages: &Messages,
         out: &mut [[u8; 32]],
     ) -> Result<(), manylane::Error> {
-        sm3::hash_many_after(start, messages, out)
+        let parts = plan::parts(messages, HASH_EXTRA, self.threads(), self.lanes);
+        if parts.len() == 1 || out.len() != messages.len() {
+            return sm3::hash_many_after(start, messages, out);
+        }
+        self.spread(&parts, out, |part, out| {
+            let messages = messages.range(part.start, part.end);
+            sm3::hash_many_after(start, &messages, out).expect("as many results as messages");
+        });
+        Ok(())
     }
 
     /// HMAC-SM3 of each message under its own key, in order, into `out`; as [`sm3::hmac_many`], on
@@ -81,7 +104,16 @@ impl Engine {
         messages: &Messages,
         out: &mut [[u8; 32]],
     ) -> Result<(), manylane::Error> {
-        sm3::hmac_many(keys, messages, out)
+        let parts = plan::parts(messages, HMAC_EXTRA, self.threads(), self.lanes);
+        if parts.len() == 1 || keys.len() != messages.len() || out.len() != messages.len() {
+            return sm3::hmac_many(keys, messages, out);
+        }
+        self.spread(&parts, out, |part, out| {
+            let keys = keys.range(part.start, part.end);
+            let messages = messages.range(part.start, part.end);
+            sm3::hmac_many(&keys, &messages, out).expect("as many keys and results as messages");
+        });
+        Ok(())
     }
 
     /// Computes `function` of each source, in bounded memory, and hands each back through
@@ -124,43 +156,43 @@ impl Engine {
         function: &Function,
         progress: &Progress,
         sources: I,
-        mut on_done: impl FnMut(Done<S>) -> ControlFlow<B>,
+        on_done: impl FnMut(Done<S>) -> ControlFlow<B>,
     ) -> ControlFlow<B>
     where
         S: Source,
         I: IntoIterator<Item = S>,
         I::IntoIter: Send,
     {
-        let mut buffer = vec![0; 64 << 10];
-        for (index, mut source) in sources.into_iter().enumerate() {
-            let result = read_all(&mut source, function, progress, &mut buffer);
-            progress.add(0, 1);
-            on_done(Done { index, source, result })?;
+        let sources = sources.into_iter();
+        sources::run(&self.pool, self.threads(), function, progress, sources, on_done)
+    }
+
+    /// Does `work` on each part of `out`, on as many threads as there are parts.
+    fn spread(
+        &self,
+        parts: &[Range<usize>],
+        mut out: &mut [[u8; 32]],
+        work: impl Fn(&Range<usize>, &mut [[u8; 32]]) + Sync,
+    ) {
+        let mut in_order: Vec<_> = parts.iter().enumerate().collect();
+        in_order.sort_unstable_by_key(|(_, range)| range.start);
+        let mut slices: Vec<_> = parts.iter().map(|_| None).collect();
+        for (i, range) in in_order {
+            slices[i] = out.split_off_mut(..range.len());
         }
-        ControlFlow::Continue(())
+        let tasks = Mutex::new(parts.iter().zip(slices));
+        let next = || lock(&tasks).next();
+        let job = || {
+            while let Some((range, out)) = next() {
+                work(range, out.expect("out is as long as all parts"));
+            }
+        };
+        self.pool.run(self.threads().min(parts.len()) - 1, &job, job);
     }
 }
 
-fn read_all(
-    source: &mut impl Source,
-    function: &Function,
-    progress: &Progress,
-    buffer: &mut [u8],
-) -> io::Result<Summary> {
-    let mut reader = source.open()?;
-    let mut state = function.start.clone();
-    let mut len = 0;
-    loop {
-        match reader.read(buffer) {
-            Ok(0) => break,
-            Ok(n) => {
-                state = state.then(&buffer[..n]);
-                len += n as u64;
-                progress.add(n as u64, 0);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("threads", &self.threads).finish_non_exhaustive()
     }
-    Ok(Summary { digest: function.finish(state.finish(b"")), len })
 }

@@ -18,7 +18,10 @@ mod config;
 mod engine;
 mod explain;
 mod function;
+mod plan;
+mod runtime;
 mod source;
+mod sources;
 
 pub use batcher::{BatchFuture, Batcher, BatcherConfig, Closed};
 pub use config::{Config, Device, Error};

@@ -54,6 +54,12 @@ impl Rows {
         Rows { bytes: Bytes::random(end as usize, rng), offsets, len: None }
     }
 
+    /// The first of them: as many as have about `bytes` together, at least one.
+    pub(super) fn first_messages(&self, bytes: u64) -> Messages<'_> {
+        let count = self.offsets[1..].partition_point(|end| *end <= bytes).max(1);
+        self.messages().range(0, count.min(self.count()))
+    }
+
     /// In the shape that fits.
     pub(super) fn messages(&self) -> Messages<'_> {
         match self.len {
@@ -93,6 +99,8 @@ mod tests {
         let unequal = Rows::unequal(&[0, 5, 1], &mut rng);
         let lengths: Vec<_> = (0..3).map(|i| unequal.messages().get(i).len()).collect();
         assert_eq!((lengths, unequal.total_bytes()), (vec![0, 5, 1], 6));
+        let first = |bytes| unequal.first_messages(bytes).len();
+        assert_eq!([first(0), first(4), first(5), first(6), first(99)], [1, 1, 2, 3, 3]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
+    latency::{self, LatencyGroup, LatencyLog},
     clock::{Clock, Reading},
     os::{self, Affinity, Scope},
 };
@@ -70,7 +71,10 @@ pub(super) struct Contender {
     /// The kernel that ran when it was asked, for contenders of ours.
     pub(super) kernel: Option<&'static str>,
     pub(super) work: Work,
-    /// Where it puts what it computes; compared between contenders of a group.
+    /// Whether it is somebody else's work.
+    pub(super) peer: bool,
+    /// Where it puts what it computes. Contenders of a group are compared in as much of it as
+    /// they share: slow ones may take only the first messages, for a sample to stay short.
     pub(super) output: Vec<u8>,
     pub(super) call: Box<dyn FnMut(&mut [u8])>,
 }
@@ -92,6 +96,19 @@ pub(super) struct Group {
     /// Whether all contenders must produce the same output.
     pub(super) same_output: bool,
     pub(super) build: Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Contender>, String>>,
+}
+
+/// All that a run is to measure.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) groups: Vec<Group>,
+    pub(super) latencies: Vec<LatencyGroup>,
+}
+
+/// All that a run has measured, in the order of the plan.
+pub(super) struct Logs {
+    pub(super) groups: Vec<Vec<Log>>,
+    pub(super) latencies: Vec<Vec<LatencyLog>>,
 }
 
 /// What became of a sample.
@@ -119,6 +136,7 @@ pub(super) struct Sample {
 pub(super) struct Log {
     pub(super) name: String,
     pub(super) kernel: Option<&'static str>,
+    pub(super) peer: bool,
     pub(super) work: Work,
     /// Calls in each sample.
     pub(super) calls: u32,
@@ -149,16 +167,27 @@ impl Runner {
     ///
     /// # Errors
     /// What kept a group from being built, or contenders that disagree in what they compute.
-    pub(super) fn run(&mut self, groups: &[Group]) -> Result<Vec<Vec<Log>>, String> {
-        let mut logs: Vec<Vec<Log>> = groups.iter().map(|_| Vec::new()).collect();
-        let bar = ProgressBar::new(u64::from(self.effort.visits) * groups.len() as u64);
+    pub(super) fn run(&mut self, plan: &Plan) -> Result<Logs, String> {
+        let mut logs = Logs {
+            groups: plan.groups.iter().map(|_| Vec::new()).collect(),
+            latencies: plan.latencies.iter().map(|_| Vec::new()).collect(),
+        };
+        let steps = plan.groups.len() + plan.latencies.len();
+        let bar = ProgressBar::new(u64::from(self.effort.visits) * steps as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {eta} left  {msg}") {
             bar.set_style(style);
         }
         for visit in 0..self.effort.visits {
-            for (group, logs) in groups.iter().zip(&mut logs) {
+            for (group, logs) in plan.groups.iter().zip(&mut logs.groups) {
                 bar.set_message(group.id.clone());
                 self.visit(group, visit, logs).map_err(|why| format!("{}: {why}", group.id))?;
+                bar.inc(1);
+            }
+            self.release();
+            for (group, logs) in plan.latencies.iter().zip(&mut logs.latencies) {
+                bar.set_message(group.id.clone());
+                let seen = (group.visit)(&mut self.rng);
+                latency::record(logs, seen.map_err(|why| format!("{}: {why}", group.id))?);
                 bar.inc(1);
             }
         }
@@ -195,6 +224,7 @@ impl Runner {
             logs.extend(contenders.iter_mut().map(|contender| Log {
                 name: contender.name.clone(),
                 kernel: contender.kernel,
+                peer: contender.peer,
                 work: contender.work,
                 calls: calls_for(contender, self.effort.sample),
                 samples: Vec::new(),
@@ -299,7 +329,11 @@ fn calls_for(contender: &mut Contender, sample: Duration) -> u32 {
 
 fn check_agreement(contenders: &[Contender]) -> Result<(), String> {
     let Some((first, others)) = contenders.split_first() else { return Ok(()) };
-    match others.iter().find(|other| other.output != first.output) {
+    let differs = |other: &&Contender| {
+        let common = first.output.len().min(other.output.len());
+        first.output[..common] != other.output[..common]
+    };
+    match others.iter().find(differs) {
         Some(other) => Err(format!("{} and {} computed different results", first.name, other.name)),
         None => Ok(()),
     }
@@ -313,14 +347,15 @@ mod tests {
         Contender {
             name: name.into(),
             kernel: None,
+            peer: false,
             work: Work { bytes: 1, units: 1, counted_clocks: None },
             output: vec![0],
             call: Box::new(move |out| out[0] = byte),
         }
     }
 
-    fn group(bytes: [u8; 2]) -> Group {
-        Group {
+    fn plan(bytes: [u8; 2]) -> Plan {
+        let group = Group {
             id: "test".into(),
             part: "Test",
             parameter: "1".into(),
@@ -330,14 +365,15 @@ mod tests {
             cores: Cores::One,
             same_output: true,
             build: Box::new(move |_| Ok(vec![contender("a", bytes[0]), contender("b", bytes[1])])),
-        }
+        };
+        Plan { groups: vec![group], latencies: Vec::new() }
     }
 
     const EFFORT: Effort = Effort { visits: 2, samples: 2, sample: Duration::from_micros(1) };
 
     #[test]
     fn contenders_take_turns() {
-        let logs = Runner::new(EFFORT).run(&[group([7, 7])]).unwrap();
+        let logs = Runner::new(EFFORT).run(&plan([7, 7])).unwrap().groups;
         let [a, b] = &logs[0][..] else { panic!("two contenders") };
         assert_eq!((&a.name[..], &b.name[..]), ("a", "b"));
         let turns = |log: &Log| log.samples.iter().map(|s| (s.visit, s.turn)).collect::<Vec<_>>();
@@ -350,7 +386,7 @@ mod tests {
 
     #[test]
     fn contenders_that_disagree_are_not_measured() {
-        let error = Runner::new(EFFORT).run(&[group([7, 8])]).unwrap_err();
+        let error = Runner::new(EFFORT).run(&plan([7, 8])).err().unwrap();
         assert_eq!(error, "test: a and b computed different results");
     }
 

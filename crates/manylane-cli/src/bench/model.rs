@@ -112,6 +112,8 @@ pub(super) struct Measured {
     pub(super) group: String,
     pub(super) contender: String,
     pub(super) kernel: Option<String>,
+    /// Whether it is somebody else's work.
+    pub(super) peer: bool,
     pub(super) unit: String,
     pub(super) bytes_per_call: u64,
     pub(super) units_per_call: u64,
@@ -237,6 +239,8 @@ pub(super) struct RawContender {
 pub(super) struct RawLatency {
     pub(super) group: String,
     pub(super) contender: String,
+    /// Requests a second in each visit.
+    pub(super) rates: Vec<f64>,
     /// For each visit the latencies in microseconds at these percentiles.
     pub(super) percentiles: Vec<f64>,
     pub(super) visits: Vec<Vec<f64>>,

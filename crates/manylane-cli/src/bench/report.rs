@@ -4,14 +4,13 @@ use std::fmt::Write as _;
 
 use super::{
     data::bytes_label,
-    measure::Group,
+    measure::{Group, Plan},
     model::{Figure, Measured, Metric, Setup, Summary},
 };
 
 /// A table of text.
 pub(super) struct Table {
     pub(super) title: String,
-    pub(super) note: String,
     pub(super) columns: Vec<&'static str>,
     pub(super) rows: Vec<Vec<String>>,
 }
@@ -40,9 +39,6 @@ impl Table {
             format!("{}\n", line.trim_end())
         };
         let mut text = format!("{}\n", self.title);
-        if !self.note.is_empty() {
-            text += &format!("{}\n", self.note);
-        }
         text += &line(&mut self.columns.iter().copied());
         for row in &self.rows {
             text += &line(&mut row.iter().map(String::as_str));
@@ -53,9 +49,6 @@ impl Table {
     /// As a section of a Markdown document.
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("## {}\n\n", self.title);
-        if !self.note.is_empty() {
-            text += &format!("{}\n\n", self.note);
-        }
         text += &format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
         for row in &self.rows {
             text += &format!("| {} |\n", row.join(" | "));
@@ -65,9 +58,9 @@ impl Table {
 }
 
 /// The tables of a run: one for each part of a suite.
-pub(super) fn tables(groups: &[Group], summary: &Summary) -> Vec<Table> {
+pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    for group in groups {
+    for group in &plan.groups {
         if tables.last().is_none_or(|table| table.title != group.part) {
             tables.push(empty_table(group));
         }
@@ -78,6 +71,26 @@ pub(super) fn tables(groups: &[Group], summary: &Summary) -> Vec<Table> {
             table.rows.push(row(parameter, group, measured, summary));
         }
     }
+    tables.extend(plan.latencies.iter().map(|group| Table {
+        title: group.part.to_owned(),
+        columns: vec!["work", "load", "units/s", "±95%", "p50 µs", "±95%", "p99 µs", "±95%"],
+        rows: summary
+            .results
+            .iter()
+            .filter(|measured| measured.group == group.id)
+            .enumerate()
+            .map(|(i, measured)| {
+                let parameter = if i == 0 { &group.parameter[..] } else { "" };
+                let mut row = vec![parameter.to_owned(), measured.contender.clone()];
+                for metric in [Metric::UnitsPerS, Metric::P50Us, Metric::P99Us] {
+                    let figure = measured.metrics.get(&metric);
+                    row.push(figure.map_or_else(String::new, |figure| number(figure.median)));
+                    row.push(figure.map_or_else(String::new, |figure| half_width(*figure)));
+                }
+                row
+            })
+            .collect(),
+    }));
     tables.retain(|table| !table.rows.is_empty());
     tables
 }
@@ -90,7 +103,6 @@ fn empty_table(group: &Group) -> Table {
     };
     Table {
         title: group.part.to_owned(),
-        note: String::new(),
         columns: vec![
             "work", "contender", "bytes/clock", "clocks/unit", "±95%", "GB/s", "units/s", times,
             "±95%", "of ceiling", "GHz", "data", "kept", "put aside",
@@ -131,7 +143,7 @@ fn row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -
 }
 
 /// Half the interval in percent of the median.
-fn half_width(figure: Figure) -> String {
+pub(super) fn half_width(figure: Figure) -> String {
     let relative = super::stats::Estimate::from(figure).relative_half_width();
     relative.map_or_else(|| "?".to_owned(), |width| format!("{:.1}%", width * 100.0))
 }

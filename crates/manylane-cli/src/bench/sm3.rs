@@ -11,26 +11,30 @@ use manylane::{
 use super::{
     counts::{self, Core},
     data::{Rows, bytes_label},
-    measure::{Contender, Cores, Group, Work},
+    measure::{Contender, Cores, Group, Plan, Work},
     peers::{Gcrypt, OpenSsl},
     setup,
 };
 
+mod batcher;
+mod cores;
 mod hmac;
 mod many;
 mod stream;
 
 /// Name of OpenSSL as a contender; the one that others are set in relation to.
 const OPENSSL: &str = "OpenSSL";
+const LIBGCRYPT: &str = "libgcrypt";
 
-/// Its groups, in the order of the report.
-pub(super) fn groups() -> Vec<Group> {
+/// What it measures, in the order of the report.
+pub(super) fn plan() -> Plan {
     let core = setup::core();
     let mut groups = Vec::new();
     groups.extend(many::groups(core));
     groups.extend(stream::groups(core));
     groups.extend(hmac::groups());
-    groups
+    groups.extend(cores::groups());
+    Plan { groups, latencies: batcher::latency_groups() }
 }
 
 /// Machines that run here and have kernels for lanes.

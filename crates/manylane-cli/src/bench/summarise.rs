@@ -47,6 +47,7 @@ fn contender(group: &Group, log: &Log) -> Option<Measured> {
         group: group.id.clone(),
         contender: log.name.clone(),
         kernel: log.kernel.map(str::to_owned),
+        peer: log.peer,
         unit: group.unit.to_owned(),
         bytes_per_call: log.work.bytes,
         units_per_call: log.work.units,
@@ -127,43 +128,14 @@ pub(super) fn raw(group: &Group, logs: &[Log]) -> RawGroup {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use super::*;
-    use crate::bench::measure::Work;
-
-    fn empty_group() -> Group {
-        Group {
-            id: "suite/part/1".into(),
-            part: "Part",
-            parameter: "1".into(),
-            unit: "messages",
-            working_set: 100,
-            base: Some("base"),
-            cores: Cores::One,
-            same_output: false,
-            build: Box::new(|_| Ok(Vec::new())),
-        }
-    }
-
-    /// Ten visits of three samples, of which the machine disturbed one: it took ten times as
-    /// long.
-    fn log(name: &str, seconds: f64) -> Log {
-        let sample = |i: u32| {
-            let (visit, turn) = (i / 3, i % 3);
-            let (verdict, times) =
-                if turn == visit % 3 { (Verdict::Preempted, 10.0) } else { (Verdict::Kept, 1.0) };
-            let seconds = seconds * times * (1.0 + f64::from(visit) / 100.0);
-            Sample { visit, turn, seconds, hz: Some(2e9), verdict }
-        };
-        let work = Work { bytes: 1000, units: 10, counted_clocks: Some(1e3) };
-        let samples = (0..30).map(sample).collect();
-        Log { name: name.into(), kernel: None, work, calls: 2, samples }
-    }
+    use crate::bench::example;
 
     #[test]
     fn disturbed_samples_do_not_count() {
-        let (measured, ratios, missing) =
-            group(&empty_group(), &[log("base", 2e-6), log("ours", 1e-6)]);
+        let logs = [example::log("peer", 2e-6), example::log("ours", 1e-6)];
+        let (measured, ratios, missing) = group(&example::group(), &logs);
         assert!(missing.is_empty());
         let ours = &measured[1];
         let samples = Samples { visits: 10, kept: 20, preempted: 10, unsteady_clock: 0 };
@@ -183,21 +155,21 @@ pub(super) mod tests {
         let [ratio] = &ratios[..] else { panic!("{ratios:?}") };
         assert!((ratio.figure.median - 2.0).abs() < 1e-9);
         assert!((ratio.figure.low.unwrap() - 2.0).abs() < 1e-9);
-        assert_eq!((&ratio.contender[..], &ratio.base[..]), ("ours", "base"));
+        assert_eq!((&ratio.contender[..], &ratio.base[..]), ("ours", "peer"));
     }
 
     #[test]
     fn nothing_is_made_up_from_disturbed_samples() {
-        let mut log = log("ours", 1e-6);
+        let mut log = example::log("ours", 1e-6);
         log.samples.iter_mut().for_each(|sample| sample.verdict = Verdict::Unsteady);
-        let (measured, ratios, missing) = group(&empty_group(), &[log]);
+        let (measured, ratios, missing) = group(&example::group(), &[log]);
         assert!(measured.is_empty() && ratios.is_empty());
         assert_eq!(missing, ["suite/part/1/ours"]);
     }
 
     #[test]
     fn raw_samples_keep_their_verdict() {
-        let raw = raw(&empty_group(), &[log("ours", 1e-6)]);
+        let raw = raw(&example::group(), &[example::log("ours", 1e-6)]);
         let samples = &raw.contenders[0].samples;
         assert_eq!(samples[0], (0, 0, 10_000, Some(2_000_000_000), 'p'));
         assert_eq!(samples[1], (0, 1, 1_000, Some(2_000_000_000), 'k'));

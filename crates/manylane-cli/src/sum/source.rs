@@ -83,10 +83,13 @@ impl Source for Input<'_> {
                 // Should the file have become a pipe since it was found, opening it must not wait;
                 // nor may a link that took its place be followed. Regular files ignore the first.
                 let flags = if *follow { 0 } else { libc::O_NOFOLLOW };
-                OpenOptions::new()
-                    .read(true)
-                    .custom_flags(libc::O_NONBLOCK | flags)
-                    .open(&self.name)?
+                let open =
+                    |flags| OpenOptions::new().read(true).custom_flags(flags).open(&self.name);
+                match open(flags | libc::O_NONBLOCK) {
+                    // Someone holds a lease on the file and is being asked to give it up.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => open(flags)?,
+                    opened => opened?,
+                }
             }
             From::Nothing(error) => {
                 return Err(error.take().unwrap_or_else(|| io::ErrorKind::NotFound.into()));

@@ -3,7 +3,7 @@
 use manylane::{Messages, sm3::HmacSm3};
 
 use super::{
-    Contender, Cores, Gcrypt, Group, OPENSSL, OpenSsl, Rc, Rows, Work, bytes_label, lane_machines,
+    Contender, Cores, Gcrypt, Group, LIBGCRYPT, OPENSSL, OpenSsl, Rc, Rows, Work, bytes_label, lane_machines,
     sm3,
 };
 
@@ -77,6 +77,7 @@ fn contender(
     Contender {
         name: name.to_owned(),
         kernel: None,
+        peer: name == OPENSSL,
         work,
         output: vec![0; COUNT * sm3::DIGEST_LEN],
         call: Box::new(move |out| {
@@ -102,6 +103,7 @@ fn pbkdf2() -> Group {
             let contender = |name: &str, derive: Derive| Contender {
                 name: name.to_owned(),
                 kernel: None,
+                peer: matches!(name, OPENSSL | LIBGCRYPT),
                 work,
                 output: vec![0; sm3::DIGEST_LEN],
                 call: Box::new(move |out| derive(b"password", b"salt of 16 bytes", ITERATIONS, out)),
@@ -114,7 +116,7 @@ fn pbkdf2() -> Group {
                 }));
             }
             if Gcrypt::get().is_ok() {
-                contenders.push(contender("libgcrypt", |password, salt, iterations, key| {
+                contenders.push(contender(LIBGCRYPT, |password, salt, iterations, key| {
                     let gcrypt = Gcrypt::get().expect("it was there");
                     gcrypt.pbkdf2(password, salt, iterations, key);
                 }));

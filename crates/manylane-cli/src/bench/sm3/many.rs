@@ -12,6 +12,10 @@ const LENGTHS: [usize; 8] = [64, 256, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 
 /// processors, and exceed the first.
 const BATCH: usize = 512 << 10;
 
+/// Bytes that contenders without lanes take of a batch: their speed does not depend on how many
+/// messages there are, and a sample should be over before the scheduler looks for others to run.
+const BATCH_ALONE: u64 = 128 << 10;
+
 /// Mixed lengths are uniform in 0…`LONGEST`; there are `MIXED` messages.
 const LONGEST: usize = 4096;
 const MIXED: usize = 1024;
@@ -84,10 +88,13 @@ fn on_machine(
 ) -> Result<Contender, String> {
     let rows = Rc::clone(rows);
     let start = Midstate::default();
-    let mut output = vec![0; rows.count() * sm3::DIGEST_LEN];
+    let take = if machine == Machine::Portable { BATCH_ALONE } else { u64::MAX };
+    let work = work(&rows.first_messages(take), |messages| counted(machine, core, messages));
+    let mut output = vec![0; work.units as usize * sm3::DIGEST_LEN];
     let run = move |rows: &Rows, out: &mut [u8]| {
-        let out = out.as_chunks_mut().0;
-        sm3::hash_many_on(machine, &start, &rows.messages(), out).map_err(|why| why.to_string())
+        let messages = rows.first_messages(take);
+        sm3::hash_many_on(machine, &start, &messages, out.as_chunks_mut().0)
+            .map_err(|why| why.to_string())
     };
     let kernel = run(&rows, &mut output)?.ok_or("no kernel ran")?;
     if kernel.machine() != machine {
@@ -96,7 +103,8 @@ fn on_machine(
     Ok(Contender {
         name: name.to_owned(),
         kernel: Some(kernel.name()),
-        work: work(&rows, counted(machine, core, &rows.messages())),
+        peer: false,
+        work,
         output,
         call: Box::new(move |out| {
             run(&rows, out).expect("it ran before");
@@ -110,7 +118,8 @@ fn auto(rows: &Rc<Rows>) -> Contender {
     Contender {
         name: "hash_many".into(),
         kernel: None,
-        work: work(&rows, None),
+        peer: false,
+        work: work(&rows.messages(), |_| None),
         output: vec![0; rows.count() * sm3::DIGEST_LEN],
         call: Box::new(move |out| {
             sm3::hash_many(&rows.messages(), out.as_chunks_mut().0).expect("a digest a message");
@@ -122,13 +131,15 @@ fn auto(rows: &Rc<Rows>) -> Contender {
 fn openssl(rows: &Rc<Rows>) -> Option<Contender> {
     let rows = Rc::clone(rows);
     let mut openssl = OpenSsl::get().ok()?.digest();
+    let work = work(&rows.first_messages(BATCH_ALONE), |_| None);
     Some(Contender {
         name: OPENSSL.into(),
         kernel: None,
-        work: work(&rows, None),
-        output: vec![0; rows.count() * sm3::DIGEST_LEN],
+        peer: true,
+        work,
+        output: vec![0; work.units as usize * sm3::DIGEST_LEN],
         call: Box::new(move |out| {
-            let messages = rows.messages();
+            let messages = rows.first_messages(BATCH_ALONE);
             for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
                 openssl.hash(messages.get(i), out);
             }
@@ -136,8 +147,9 @@ fn openssl(rows: &Rc<Rows>) -> Option<Contender> {
     })
 }
 
-fn work(rows: &Rows, counted_clocks: Option<f64>) -> Work {
-    Work { bytes: rows.total_bytes(), units: rows.count() as u64, counted_clocks }
+fn work(messages: &Messages, counted: impl Fn(&Messages) -> Option<f64>) -> Work {
+    let (bytes, units) = (messages.total_bytes(), messages.len() as u64);
+    Work { bytes, units, counted_clocks: counted(messages) }
 }
 
 /// Counted clocks of the messages on a machine, where the counts are known.

@@ -1,7 +1,7 @@
 //! One message after another, each as one stream: what one file or one request costs.
 
 use super::{
-    Contender, Core, Cores, Digest, Gcrypt, Group, Machine, OPENSSL, OpenSsl, Rc, Rows, Sm3, Work,
+    Contender, Core, Cores, Digest, Gcrypt, Group, LIBGCRYPT, Machine, OPENSSL, OpenSsl, Rc, Rows, Sm3, Work,
     bytes_label, counts, sm3, stream_machines,
 };
 
@@ -41,7 +41,7 @@ fn group(len: usize, core: Option<Core>) -> Group {
                 }));
             }
             if let Ok(gcrypt) = Gcrypt::get() {
-                contenders.push(contender("libgcrypt", &rows, None, move |message, out| {
+                contenders.push(contender(LIBGCRYPT, &rows, None, move |message, out| {
                     gcrypt.hash(message, out);
                 }));
             }
@@ -60,6 +60,7 @@ fn contender(
     Contender {
         name: name.to_owned(),
         kernel: None,
+        peer: matches!(name, OPENSSL | LIBGCRYPT),
         work: Work { bytes: rows.total_bytes(), units: 1, counted_clocks },
         output: vec![0; sm3::DIGEST_LEN],
         call: Box::new(move |out| {
