@@ -1,0 +1,202 @@
+//! Known answers on every machine there is.
+
+use manylane::{
+    Messages,
+    cpu::Machine,
+    sm3::{self, Digest as _, Kernel, Lanes, Midstate, Sm3},
+};
+use manylane_cli::lines::hex_value;
+use serde::{Deserialize, Serialize};
+
+/// The answers, in the only copy that there is of them.
+const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
+
+/// What one kernel made of the questions.
+#[derive(Serialize)]
+pub(super) struct Tested {
+    pub(super) machine: &'static str,
+    /// `lanes` or `stream`.
+    pub(super) work: &'static str,
+    /// Answers that were compared.
+    pub(super) answers: usize,
+    /// What was wrong first.
+    pub(super) failure: Option<String>,
+}
+
+/// The parts of `vectors/sm3.json` that are asked about; its README has the schema.
+#[derive(Deserialize)]
+struct Vectors {
+    examples: Vec<Example>,
+    painted: Vec<Painted>,
+    hmac: Vec<Hmac>,
+}
+
+#[derive(Deserialize)]
+struct Example {
+    message: String,
+    digest: String,
+}
+
+#[derive(Deserialize)]
+struct Painted {
+    length: usize,
+    digest: String,
+}
+
+#[derive(Deserialize)]
+struct Hmac {
+    key_length: usize,
+    length: usize,
+    tag: String,
+}
+
+/// Questions with their answers.
+struct Known {
+    messages: Vec<Vec<u8>>,
+    digests: Vec<Vec<u8>>,
+    mac_keys: Vec<Vec<u8>>,
+    mac_messages: Vec<Vec<u8>>,
+    macs: Vec<Vec<u8>>,
+}
+
+impl Known {
+    fn read() -> Result<Self, String> {
+        let vectors: Vectors =
+            serde_json::from_str(VECTORS).map_err(|error| format!("vectors: {error}"))?;
+        let hex = |text: &String| hex(text).ok_or("vectors: not hexadecimal digits");
+        let mut known = Known {
+            messages: Vec::new(),
+            digests: Vec::new(),
+            mac_keys: Vec::new(),
+            mac_messages: Vec::new(),
+            macs: Vec::new(),
+        };
+        for example in &vectors.examples {
+            known.messages.push(hex(&example.message)?);
+            known.digests.push(hex(&example.digest)?);
+        }
+        for example in &vectors.painted {
+            known.messages.push(painted(example.length, 0));
+            known.digests.push(hex(&example.digest)?);
+        }
+        for example in &vectors.hmac {
+            known.mac_keys.push(painted(example.key_length, 100));
+            known.mac_messages.push(painted(example.length, 0));
+            known.macs.push(hex(&example.tag)?);
+        }
+        Ok(known)
+    }
+
+    fn lanes(&self, machine: Machine) -> Result<usize, String> {
+        let messages = slices(&self.messages);
+        let mut digests = vec![[0; sm3::DIGEST_LEN]; messages.len()];
+        let start = Midstate::default();
+        let kernel = sm3::hash_many_on(machine, &start, &Messages::slices(&messages), &mut digests);
+        ran_on(machine, kernel)?;
+        compare("the digest", &messages, &digests, &self.digests)?;
+
+        let (keys, messages) = (slices(&self.mac_keys), slices(&self.mac_messages));
+        let mut macs = vec![[0; sm3::DIGEST_LEN]; messages.len()];
+        let (keys, list) = (Messages::slices(&keys), Messages::slices(&messages));
+        ran_on(machine, sm3::hmac_many_on(machine, &keys, &list, &mut macs))?;
+        compare("the HMAC", &messages, &macs, &self.macs)?;
+        Ok(digests.len() + macs.len())
+    }
+
+    fn stream(&self, machine: Machine) -> Result<usize, String> {
+        for (message, digest) in self.messages.iter().zip(&self.digests) {
+            let mut sm3 = Sm3::new_on(machine).map_err(|error| error.to_string())?;
+            // A first piece that ends inside a block.
+            let (first, rest) = message.split_at(message.len() / 3);
+            sm3.update(first);
+            sm3.update(rest);
+            compare(
+                "the digest",
+                &[&message[..]],
+                &[sm3.finalize().into()],
+                std::slice::from_ref(digest),
+            )?;
+        }
+        Ok(self.digests.len())
+    }
+}
+
+/// Tests every kernel of every machine that is available.
+pub(super) fn run() -> Vec<Tested> {
+    let known = Known::read();
+    let test = |machine: Machine, work, ask: fn(&Known, Machine) -> Result<usize, String>| {
+        let result = known.as_ref().map_err(Clone::clone).and_then(|known| ask(known, machine));
+        let (answers, failure) = match result {
+            Ok(answers) => (answers, None),
+            Err(why) => (0, Some(why)),
+        };
+        Tested { machine: machine.name(), work, answers, failure }
+    };
+    let mut tests = Vec::new();
+    for machine in Machine::ALL.into_iter().filter(|machine| machine.is_available()) {
+        if Lanes::new_on(machine).is_ok() {
+            tests.push(test(machine, "lanes", Known::lanes));
+        }
+        if Sm3::new_on(machine).is_ok() {
+            tests.push(test(machine, "stream", Known::stream));
+        }
+    }
+    tests
+}
+
+fn slices(list: &[Vec<u8>]) -> Vec<&[u8]> {
+    list.iter().map(|message| &message[..]).collect()
+}
+
+/// A right answer from another kernel proves nothing.
+fn ran_on(machine: Machine, kernel: Result<Option<Kernel>, manylane::Error>) -> Result<(), String> {
+    match kernel.map_err(|error| error.to_string())? {
+        Some(kernel) if kernel.machine() == machine => Ok(()),
+        Some(kernel) => Err(format!("kernel {} ran instead", kernel.name())),
+        None => Err("no kernel ran".to_owned()),
+    }
+}
+
+fn compare(
+    what: &str,
+    messages: &[&[u8]],
+    got: &[[u8; sm3::DIGEST_LEN]],
+    expected: &[Vec<u8>],
+) -> Result<(), String> {
+    for ((message, got), expected) in messages.iter().zip(got).zip(expected) {
+        if got[..] != expected[..] {
+            return Err(format!("{what} of a message of {} bytes", message.len()));
+        }
+    }
+    Ok(())
+}
+
+/// The painted bytes of `vectors/README.md`.
+fn painted(len: usize, start: usize) -> Vec<u8> {
+    (start..start + len).map(|i| (i % 251) as u8).collect()
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, odd) = text.as_bytes().as_chunks::<2>();
+    let byte = |[high, low]: &[u8; 2]| Some(hex_value(*high)? << 4 | hex_value(*low)?);
+    if odd.is_empty() { pairs.iter().map(byte).collect() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_passes_and_wrong_answers_do_not() {
+        let tests = run();
+        assert!(tests.len() >= 2, "portable has lanes and a stream");
+        for tested in tests {
+            assert_eq!(tested.failure, None, "{} {}", tested.machine, tested.work);
+            assert!(tested.answers > 90);
+        }
+        let mut known = Known::read().unwrap();
+        known.digests[40][31] ^= 1;
+        assert!(known.lanes(Machine::Portable).is_err());
+        assert!(known.stream(Machine::Portable).is_err());
+    }
+}

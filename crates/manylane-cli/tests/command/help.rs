@@ -1,0 +1,51 @@
+//! Help, manual pages and completions, all from one definition.
+
+use crate::support::{Dir, command, run};
+
+#[test]
+fn help_says_what_matters() {
+    let help = run(command().args(["help", "sum"]), b"").is_fine().text();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "One file is one serial SM3 stream",
+        "no number of cores or lanes makes a single file faster",
+        "manylane sum -r /usr/share > SM3SUMS",
+        "--files0-from <F>",
+        "Exit status:",
+        "name_hex",
+    ] {
+        assert!(help.contains(words), "{words}");
+    }
+    let all = run(command().arg("--help"), b"").is_fine().text();
+    for verb in ["sum", "bench", "info", "completions", "man"] {
+        assert!(all.contains(&format!("\n  {verb} ")), "{verb}: {all}");
+    }
+    assert_eq!(
+        run(command().args(["sum", "--help"]), b"").out,
+        run(command().args(["help", "sum"]), b"").out
+    );
+    let version = run(command().arg("--version"), b"");
+    version.is_fine().prints(&format!("manylane {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn completions_know_the_options() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(command().args(["completions", shell]), b"").is_fine().text();
+        assert!(script.contains("ignore-missing"), "{shell}");
+    }
+    run(command().args(["completions", "csh"]), b"").exits(2);
+}
+
+#[test]
+fn every_verb_has_a_manual_page() {
+    let dir = Dir::new();
+    dir.manylane(["man", "."]).is_fine();
+    for page in ["manylane.1", "manylane-sum.1", "manylane-info.1", "manylane-bench.1"] {
+        assert!(dir.names().contains(&page.to_owned()), "{page} of {:?}", dir.names());
+    }
+    let page = std::fs::read_to_string(dir.path("manylane-sum.1")).unwrap();
+    assert!(page.contains("hmac") && page.contains("Examples") && page.contains(".TH"));
+    assert!(run(command().arg("man"), b"").is_fine().text().contains(".TH manylane 1"));
+    dir.manylane(["man", "gone"]).exits(1);
+}

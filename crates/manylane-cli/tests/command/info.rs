@@ -1,0 +1,56 @@
+//! `manylane info`.
+
+use manylane::cpu::{FORCE, Machine};
+
+use crate::support::{command, run};
+
+#[test]
+fn it_says_what_there_is_and_what_is_chosen() {
+    let text = run(command().arg("info"), b"").is_fine().text();
+    assert!(text.starts_with(&format!("manylane {}\n", env!("CARGO_PKG_VERSION"))));
+    for machine in Machine::ALL {
+        assert!(text.contains(&format!("\n  {machine:<14} ")), "{machine}: {text}");
+    }
+    for word in ["many messages", "one stream", "threads", "OpenSSL", "libgcrypt"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(text.ends_with("\nGPUs\n  no GPU support in this build\n"), "{text}");
+}
+
+#[test]
+fn json_agrees_with_the_library() {
+    let ran = run(command().args(["info", "--json", "--self-test"]), b"");
+    let info: serde_json::Value = serde_json::from_slice(&ran.is_fine().out).unwrap();
+    let machines = info["machines"].as_array().unwrap();
+    assert_eq!(machines.len(), Machine::ALL.len());
+    let mut available = Vec::new();
+    for (machine, said) in Machine::ALL.into_iter().zip(machines) {
+        assert_eq!(said["name"], machine.name());
+        assert_eq!(said["status"] == "available", machine.is_detected());
+        if machine.is_detected() {
+            available.push(machine.name());
+        }
+    }
+    let tests = info["self_test"].as_array().unwrap();
+    for name in available {
+        assert!(tests.iter().any(|test| test["machine"] == name), "{name} was not tested");
+    }
+    assert!(tests.iter().all(|test| test["failure"].is_null()));
+    assert_eq!(info["gpus"], serde_json::json!([]));
+}
+
+#[test]
+fn the_environment_caps_the_machines() {
+    let ran = run(command().env(FORCE, "portable").args(["info", "--json", "--self-test"]), b"");
+    let info: serde_json::Value = serde_json::from_slice(&ran.is_fine().out).unwrap();
+    assert_eq!(
+        (&info["sm3"]["many_messages"], &info["sm3"]["one_stream"]),
+        (&"portable".into(), &"portable".into())
+    );
+    assert_eq!(info["self_test"].as_array().unwrap().len(), 2);
+    for (machine, said) in Machine::ALL.into_iter().zip(info["machines"].as_array().unwrap()) {
+        let capped = machine.is_detected() && machine != Machine::Portable;
+        assert_eq!(said["status"] == "capped", capped, "{machine}");
+    }
+    run(command().env(FORCE, "nonsense").arg("info"), b"").exits(2).prints("");
+}

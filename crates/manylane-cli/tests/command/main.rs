@@ -1,0 +1,10 @@
+//! The `manylane` command as a user meets it: run as a process, against `cksum` and `openssl`.
+
+mod check;
+mod help;
+mod info;
+mod interop;
+mod output;
+mod sum;
+mod support;
+mod tree;

@@ -1,0 +1,133 @@
+//! Where the results go, and what happens when they cannot.
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    os::unix::fs::PermissionsExt as _,
+    process::Stdio,
+};
+
+use crate::support::{Dir, command, line, run};
+
+#[test]
+fn a_file_appears_complete_with_the_usual_permissions() {
+    let dir = Dir::new();
+    dir.write("a", "1");
+    dir.manylane(["sum", "-o", "out", "a"]).is_fine().prints("");
+    assert_eq!(fs::read_to_string(dir.path("out")).unwrap(), line("a", "1"));
+    File::create(dir.path("usual")).unwrap();
+    let mode = |name: &str| fs::metadata(dir.path(name)).unwrap().permissions().mode();
+    assert_eq!(mode("out"), mode("usual"));
+    // An error of one file is no reason to lose the digests of the others.
+    dir.manylane(["sum", "-o", "out", "gone", "a", "a"]).exits(1);
+    assert_eq!(fs::read_to_string(dir.path("out")).unwrap(), line("a", "1").repeat(2));
+    assert_eq!(dir.names(), ["a", "out", "usual"], "nothing else is left");
+}
+
+#[test]
+fn what_is_replaced_keeps_its_permissions_and_its_links() {
+    let dir = Dir::new();
+    dir.write("a", "1").write("d/real", "old").symlink("d/real", "out");
+    fs::set_permissions(dir.path("d/real"), fs::Permissions::from_mode(0o640)).unwrap();
+    dir.manylane(["sum", "-o", "out", "a"]).is_fine();
+    assert!(fs::symlink_metadata(dir.path("out")).unwrap().is_symlink());
+    assert_eq!(fs::read_to_string(dir.path("d/real")).unwrap(), line("a", "1"));
+    assert_eq!(fs::metadata(dir.path("d/real")).unwrap().permissions().mode() & 0o777, 0o640);
+}
+
+#[test]
+fn a_file_does_not_appear_before_the_end_or_after_a_mistake() {
+    let dir = Dir::new();
+    dir.fifo("pipe").write("out", "old");
+    let mut child = command();
+    child.args(["sum", "-o", "out", "pipe"]).current_dir(dir.path(""));
+    let mut child = child.spawn().unwrap();
+    // Opening waits for the command, which has opened its output by then.
+    let pipe = File::options().write(true).open(dir.path("pipe")).unwrap();
+    assert_eq!(fs::read_to_string(dir.path("out")).unwrap(), "old");
+    drop(pipe);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(fs::read_to_string(dir.path("out")).unwrap(), line("pipe", ""));
+
+    dir.manylane(["sum", "-o", "gone/out", "pipe"]).exits(2);
+    dir.manylane(["sum", "-o", ".", "pipe"]).exits(2).says(".: Is a directory");
+    dir.manylane(["sum", "-o", "new", "--hmac-key-file", "gone", "out"]).exits(2);
+    assert_eq!(dir.names(), ["out", "pipe"]);
+}
+
+#[test]
+fn an_interrupted_command_leaves_nothing_behind() {
+    for signal in ["-INT", "-TERM", "-HUP"] {
+        let dir = Dir::new();
+        dir.fifo("pipe");
+        let mut child = command();
+        child.args(["sum", "-o", "out", "pipe"]).current_dir(dir.path(""));
+        let mut child = child.spawn().unwrap();
+        let pipe = File::options().write(true).open(dir.path("pipe")).unwrap();
+        let kill = crate::support::tool("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.unwrap().success());
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), None, "it ends by the signal: {status}");
+        drop(pipe);
+        assert_eq!(dir.names(), ["pipe"]);
+    }
+}
+
+#[test]
+fn special_files_are_written_to() {
+    let dir = Dir::new();
+    dir.write("a", "1");
+    dir.manylane(["sum", "-o", "/dev/null", "a"]).is_fine().prints("");
+    dir.manylane(["sum", "-o", "/dev/stdout", "a"]).is_fine().prints(&line("a", "1"));
+}
+
+#[test]
+fn a_closed_pipe_ends_the_command_quietly() {
+    let dir = Dir::new();
+    for i in 0..3000 {
+        dir.write(format!("{i}-{}", "x".repeat(100)), "");
+    }
+    let mut child = command();
+    child.args(["sum", "-r", "."]).current_dir(dir.path(""));
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 1];
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut first).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(141));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+#[test]
+fn a_full_device_is_an_error() {
+    let dir = Dir::new();
+    dir.write("a", "1");
+    let mut command = command();
+    command.args(["sum", "a"]).current_dir(dir.path(""));
+    command.stdout(File::options().write(true).open("/dev/full").unwrap());
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(err, "manylane: write error: No space left on device\n");
+}
+
+#[test]
+fn progress_is_for_terminals_unless_asked_for() {
+    let dir = Dir::new();
+    dir.fifo("pipe");
+    for (when, shown) in [("auto", false), ("never", false), ("always", true)] {
+        let path = dir.path("pipe");
+        let slow = std::thread::spawn(move || {
+            let pipe = File::options().write(true).open(path).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(1500));
+            drop(pipe);
+        });
+        let ran = dir.manylane(["sum", "--progress", when, "pipe"]);
+        slow.join().unwrap();
+        ran.exits(0).prints(&line("pipe", ""));
+        assert_eq!(ran.err.contains("files"), shown, "{when}: {}", ran.err);
+    }
+    let ran = run(command().args(["sum", "--progress", "always"]), b"");
+    assert_eq!(ran.err, "", "short work shows nothing");
+}
