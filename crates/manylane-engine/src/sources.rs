@@ -1,0 +1,473 @@
+//! Many sources, hashed by several threads: who takes which source when.
+//!
+//! Every worker keeps the lanes of its machine full of sources (`lanes`); that is where the speed
+//! comes from, and long sources take part like short ones. Only when there are too few left for
+//! that, each goes on as a stream by itself (`stream`), on whichever worker is free.
+
+mod lanes;
+mod stream;
+
+use std::{
+    collections::VecDeque,
+    io,
+    ops::ControlFlow,
+    sync::{
+        Condvar, Mutex, MutexGuard, TryLockError,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use self::{
+    lanes::Worker,
+    stream::{Ring, Stream},
+};
+use crate::{
+    Done, Function, Progress, Source, Summary,
+    runtime::{Pool, lock, wait},
+};
+
+/// Sources that are taken from the iterator ahead of their turn, where they say how long they
+/// are: the longest start first.
+const LOOK_AHEAD: usize = 4096;
+
+/// Sources taken from the iterator at a time, or by a worker.
+const HANDFUL: usize = 8;
+
+/// Length from which a source starts before shorter ones that came first: one that takes a lane
+/// longer than a few hundred short files.
+const LONG: u64 = 1 << 20;
+
+/// Length from which a source starts as a stream by itself, beside the lanes: half a second's
+/// work, which would otherwise begin only when all others are done.
+const HUGE: u64 = 256 << 20;
+
+/// Sources that may be taken from the iterator and not yet handed back, because one before them
+/// is still at work: a few megabytes of results.
+const MAX_UNDELIVERED: usize = 1 << 16;
+
+/// A source and its place in the iterator.
+struct Item<S> {
+    index: usize,
+    source: S,
+}
+
+/// What all workers share.
+struct Run<'a, S: Source, I> {
+    function: &'a Function,
+    progress: &'a Progress,
+    threads: usize,
+    /// The iterator, with the index of its next source. Taken before `state`, if both are.
+    sources: Mutex<(I, usize)>,
+    state: Mutex<State<S>>,
+    /// Signalled to workers that wait: there is something to do, or nothing will come any more.
+    work: Condvar,
+    /// The same for the caller's thread, which also waits for results.
+    caller: Condvar,
+    /// Workers that wait.
+    waiting: AtomicUsize,
+    /// Whether the next result in order is there.
+    ready: AtomicBool,
+    /// Whether all is to be abandoned.
+    stop: AtomicBool,
+}
+
+struct State<S: Source> {
+    /// Sources taken from the iterator that no worker has begun.
+    short: VecDeque<Item<S>>,
+    long: VecDeque<Item<S>>,
+    huge: VecDeque<Item<S>>,
+    /// Sources to be hashed as streams, begun or not.
+    streams: VecDeque<Stream<S>>,
+    /// Whether the iterator has ended.
+    ended: bool,
+    /// Whether a source has said how long it is.
+    hinted: bool,
+    /// Workers that have something at work.
+    busy: usize,
+    /// Workers at a huge source while others may be waiting for lanes.
+    beside: usize,
+    /// Results handed over to the caller.
+    delivered: usize,
+    /// Sources taken from the iterator.
+    taken: usize,
+    /// Results from `delivered` on, as far as they are there.
+    results: VecDeque<Option<Done<S>>>,
+}
+
+impl<S: Source> State<S> {
+    fn pending(&self) -> usize {
+        self.short.len() + self.long.len() + self.huge.len()
+    }
+
+    fn room(&self) -> usize {
+        MAX_UNDELIVERED - (self.taken - self.delivered)
+    }
+}
+
+/// What a worker that asks for sources gets.
+enum Taken<S: Source> {
+    /// Some, where it wanted them.
+    Some,
+    /// A source to be hashed by itself.
+    Stream(Stream<S>),
+    /// None, but there may be some in a moment.
+    Later,
+    /// None until something else is finished.
+    None,
+}
+
+/// What a worker does next.
+enum Task<S: Source> {
+    Lanes,
+    Stream(Stream<S>),
+    End,
+}
+
+/// Hands results back, on the caller's thread only.
+trait Deliver {
+    /// Hands back what is ready.
+    fn deliver(&mut self);
+    /// Whether this is the caller's thread.
+    const IS_CALLER: bool;
+}
+
+/// [`Engine::hash_sources`](crate::Engine::hash_sources).
+pub(crate) fn run<S, I, B>(
+    pool: &Pool,
+    threads: usize,
+    function: &Function,
+    progress: &Progress,
+    sources: I,
+    on_done: impl FnMut(Done<S>) -> ControlFlow<B>,
+) -> ControlFlow<B>
+where
+    S: Source,
+    I: Iterator<Item = S> + Send,
+{
+    let run = Run {
+        function,
+        progress,
+        threads,
+        sources: Mutex::new((sources, 0)),
+        state: Mutex::new(State {
+            short: VecDeque::new(),
+            long: VecDeque::new(),
+            huge: VecDeque::new(),
+            streams: VecDeque::new(),
+            ended: false,
+            hinted: false,
+            busy: 0,
+            beside: 0,
+            delivered: 0,
+            taken: 0,
+            results: VecDeque::new(),
+        }),
+        work: Condvar::new(),
+        caller: Condvar::new(),
+        waiting: AtomicUsize::new(0),
+        ready: AtomicBool::new(false),
+        stop: AtomicBool::new(false),
+    };
+    // One source needs no other thread; two are enough to know that more may come.
+    run.pull(lock(&run.sources), 2);
+    let helpers = match lock(&run.state) {
+        state if state.ended => state.pending().saturating_sub(1),
+        _ => threads - 1,
+    };
+    let mut caller = Caller { run: &run, on_done, broke: None, batch: Vec::new() };
+    pool.run(helpers.min(threads - 1), &|| run.work(&mut Helper), || run.work(&mut caller));
+    match caller.broke {
+        Some(value) => ControlFlow::Break(value),
+        None => ControlFlow::Continue(()),
+    }
+}
+
+/// A thread of the pool, which hands nothing back.
+struct Helper;
+
+impl Deliver for Helper {
+    fn deliver(&mut self) {}
+    const IS_CALLER: bool = false;
+}
+
+/// The caller's thread.
+struct Caller<'r, 'a, S: Source, I, F, B> {
+    run: &'r Run<'a, S, I>,
+    on_done: F,
+    broke: Option<B>,
+    /// Results on their way, kept for its memory.
+    batch: Vec<Done<S>>,
+}
+
+impl<S: Source, I, F: FnMut(Done<S>) -> ControlFlow<B>, B> Deliver for Caller<'_, '_, S, I, F, B> {
+    fn deliver(&mut self) {
+        while self.run.ready.load(Relaxed) && self.broke.is_none() {
+            let mut state = lock(&self.run.state);
+            let had_room = state.room() > 0;
+            while self.batch.len() < 256
+                && let Some(Some(_)) = state.results.front()
+            {
+                self.batch.extend(state.results.pop_front().flatten());
+                state.delivered += 1;
+            }
+            self.run.ready.store(matches!(state.results.front(), Some(Some(_))), Relaxed);
+            drop(state);
+            if !had_room {
+                self.run.work.notify_all();
+            }
+            for done in self.batch.drain(..) {
+                if let ControlFlow::Break(value) = (self.on_done)(done) {
+                    self.broke = Some(value);
+                    self.run.abandon();
+                    break;
+                }
+            }
+        }
+    }
+    const IS_CALLER: bool = true;
+}
+
+impl<S: Source, I> Run<'_, S, I> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Makes every worker leave as soon as it can.
+    fn abandon(&self) {
+        self.stop.store(true, Relaxed);
+        // Taken so that no worker is between its look at `stop` and its wait.
+        let _state = lock(&self.state);
+        self.work.notify_all();
+        self.caller.notify_all();
+    }
+
+    /// Puts results in their places, and empties `done`.
+    fn hand_in(&self, done: &mut Vec<Done<S>>) {
+        if done.is_empty() {
+            return;
+        }
+        self.progress.add(0, done.len() as u64);
+        let mut state = lock(&self.state);
+        for done in done.drain(..) {
+            let place = done.index - state.delivered;
+            if state.results.len() <= place {
+                state.results.resize_with(place + 1, || None);
+            }
+            state.results[place] = Some(done);
+        }
+        if matches!(state.results.front(), Some(Some(_))) {
+            self.ready.store(true, Relaxed);
+            self.caller.notify_one();
+        }
+    }
+
+    /// Leaves a source to whichever worker is free first.
+    fn leave(&self, stream: Stream<S>) {
+        lock(&self.state).streams.push_back(stream);
+        self.work.notify_one();
+        self.caller.notify_one();
+    }
+
+    fn summary(&self, digest: [u8; 32], len: u64) -> io::Result<Summary> {
+        Ok(Summary { digest: self.function.finish(digest), len })
+    }
+}
+
+impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
+    /// What each thread does.
+    fn work<D: Deliver>(&self, thread: &mut D) {
+        let _guard = AbandonOnPanic(self);
+        let mut worker = Worker::new(self.function);
+        let mut ring = Ring::default();
+        let mut done = Vec::new();
+        let mut was_busy = false;
+        loop {
+            match self.next(thread, &mut worker, was_busy) {
+                Task::Lanes => worker.work(self, thread),
+                Task::Stream(stream) => {
+                    let beside = stream.is_beside();
+                    done.extend(stream.finish(self, thread, &mut ring));
+                    self.hand_in(&mut done);
+                    if beside {
+                        lock(&self.state).beside -= 1;
+                    }
+                }
+                Task::End => break,
+            }
+            was_busy = true;
+        }
+        thread.deliver();
+    }
+
+    /// Waits for something to do. `was_busy` says whether the worker counts as busy.
+    fn next<D: Deliver>(
+        &self,
+        thread: &mut D,
+        worker: &mut Worker<S>,
+        mut was_busy: bool,
+    ) -> Task<S> {
+        loop {
+            thread.deliver();
+            let mut state = lock(&self.state);
+            // Busy from here on: who looks now finds that there may be more to come from here.
+            state.busy += usize::from(!was_busy);
+            if self.stopped() {
+                return Task::End;
+            }
+            if let Some(stream) = state.streams.pop_front() {
+                return Task::Stream(stream);
+            }
+            drop(state);
+            match self.take(HANDFUL, worker.queue(), true) {
+                Taken::Some => return Task::Lanes,
+                Taken::Stream(stream) => return Task::Stream(stream),
+                Taken::Later | Taken::None => {}
+            }
+            let mut state = lock(&self.state);
+            state.busy -= 1;
+            was_busy = false;
+            let over = state.ended && state.pending() == 0 && state.busy == 0;
+            if over && state.streams.is_empty() {
+                self.work.notify_all();
+                self.caller.notify_one();
+                if !D::IS_CALLER || state.taken == state.delivered {
+                    return Task::End;
+                }
+            }
+            let has_news = !state.streams.is_empty()
+                || state.pending() > 0
+                || !state.ended && state.room() > 0
+                || self.stopped()
+                || D::IS_CALLER && self.ready.load(Relaxed);
+            if !has_news {
+                self.waiting.fetch_add(1, Relaxed);
+                drop(wait(if D::IS_CALLER { &self.caller } else { &self.work }, state));
+                self.waiting.fetch_sub(1, Relaxed);
+            }
+        }
+    }
+
+    /// Takes up to `wanted` sources into `queue`. `patient` says whether to wait while another
+    /// worker is at the iterator, or the iterator itself makes wait.
+    fn take(&self, wanted: usize, queue: &mut VecDeque<Item<S>>, patient: bool) -> Taken<S> {
+        loop {
+            let mut state = lock(&self.state);
+            // The beginning of a share for each worker, lest the last ones be unequal.
+            let share = (state.pending() / self.threads).clamp(1, wanted);
+            if let Some(item) = state.next_huge(self.threads) {
+                return Taken::Stream(Stream::beside(item));
+            }
+            let mut count = 0;
+            while count < share
+                && let Some(item) = state.next()
+            {
+                if item.source.may_wait() {
+                    if count == 0 {
+                        return Taken::Stream(Stream::of(item));
+                    }
+                    state.short.push_front(item);
+                    break;
+                }
+                queue.push_back(item);
+                count += 1;
+            }
+            let ahead = if state.hinted { LOOK_AHEAD } else { HANDFUL * self.threads };
+            let may_pull = !state.ended && state.room() > 0;
+            let wants_pull = may_pull && state.pending() < ahead;
+            drop(state);
+            if count > 0 {
+                if wants_pull && let Ok(sources) = self.sources.try_lock() {
+                    self.pull(sources, 2 * HANDFUL);
+                }
+                return Taken::Some;
+            }
+            if !may_pull {
+                return Taken::None;
+            }
+            let sources = if patient {
+                lock(&self.sources)
+            } else {
+                match self.sources.try_lock() {
+                    Ok(sources) => sources,
+                    Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                    Err(TryLockError::WouldBlock) => return Taken::Later,
+                }
+            };
+            // Another worker may have been here meanwhile.
+            if lock(&self.state).pending() == 0 {
+                self.pull(sources, 2 * HANDFUL);
+            }
+            if self.stopped() {
+                return Taken::None;
+            }
+        }
+    }
+
+    /// Takes up to `wanted` sources from the iterator.
+    fn pull(&self, mut sources: MutexGuard<(I, usize)>, wanted: usize) {
+        let (iterator, index) = &mut *sources;
+        let (ended, room) = {
+            let state = lock(&self.state);
+            (state.ended, state.room())
+        };
+        let wanted = wanted.min(room);
+        if ended || wanted == 0 || self.stopped() {
+            return;
+        }
+        let mut items = [const { None }; 2 * HANDFUL];
+        let mut count = 0;
+        while count < wanted
+            && let Some(source) = iterator.next()
+        {
+            let hint = source.len_hint();
+            items[count] = Some((Item { index: *index, source }, hint));
+            *index += 1;
+            count += 1;
+        }
+        let mut state = lock(&self.state);
+        for (item, hint) in items.into_iter().flatten() {
+            state.hinted |= hint.is_some();
+            match hint {
+                Some(HUGE..) => state.huge.push_back(item),
+                Some(LONG..) => state.long.push_back(item),
+                _ => state.short.push_back(item),
+            }
+        }
+        state.taken = *index;
+        if count < wanted {
+            state.ended = true;
+        }
+        if self.waiting.load(Relaxed) > 0 {
+            self.work.notify_all();
+            self.caller.notify_one();
+        }
+    }
+}
+
+impl<S: Source> State<S> {
+    /// The next source for a lane.
+    fn next(&mut self) -> Option<Item<S>> {
+        let queues = [&mut self.huge, &mut self.long, &mut self.short];
+        queues.into_iter().find_map(VecDeque::pop_front)
+    }
+
+    /// The next source for a stream beside the lanes: where huge ones are few, on at most half
+    /// of the workers. Many get through sooner in lanes.
+    fn next_huge(&mut self, threads: usize) -> Option<Item<S>> {
+        let few = self.beside + self.huge.len() <= threads && self.beside < threads / 2;
+        let item = self.huge.pop_front_if(|_| few)?;
+        self.beside += 1;
+        Some(item)
+    }
+}
+
+/// Tells all others to leave when its thread panics.
+struct AbandonOnPanic<'r, 'a, S: Source, I>(&'r Run<'a, S, I>);
+
+impl<S: Source, I> Drop for AbandonOnPanic<'_, '_, S, I> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.abandon();
+        }
+    }
+}

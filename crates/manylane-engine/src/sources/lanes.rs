@@ -1,0 +1,329 @@
+//! One worker's lanes: as many sources side by side as its machine takes.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read},
+    mem,
+    sync::atomic::Ordering::Relaxed,
+};
+
+use manylane::sm3::{self, Lanes, Midstate};
+use zeroize::Zeroize;
+
+use super::{Deliver, HUGE, Item, Run, Stream, Taken};
+use crate::{Done, Function, Source, runtime::lock};
+
+/// Bytes that a lane reads at a time.
+const READ: usize = 64 << 10;
+
+/// Room of a lane: what it reads, behind at most one block left over or of the common prefix,
+/// with up to two blocks of padding. The odd number of blocks keeps the lanes' places from
+/// falling on the same sets of the cache.
+const ROOM: usize = READ + 64 + 128 + 64;
+
+/// More lanes than any machine has.
+const MAX_LANES: usize = 64;
+
+/// Results that a worker keeps before it hands them in.
+const KEPT: usize = 8;
+
+/// A thread's lanes and the sources in them.
+pub(super) struct Worker<S: Source> {
+    lanes: Lanes,
+    /// Room for each lane; empty until the first source comes.
+    buffer: Vec<u8>,
+    /// Bytes of each lane's room that have been written.
+    used: Vec<usize>,
+    at_work: Vec<Option<Lane<S>>>,
+    /// Number of lanes that are taken.
+    active: usize,
+    /// Sources that wait for a lane.
+    queue: VecDeque<Item<S>>,
+    /// Bytes read since progress was last told.
+    read: u64,
+    /// Results that have not been handed in.
+    done: Vec<Done<S>>,
+    /// A source that this worker will hash by itself as soon as its lanes are empty.
+    reserved: Option<Stream<S>>,
+    /// Chaining value and length in blocks of the common prefix.
+    start: ([u32; 8], u64),
+    /// The prefix's incomplete block.
+    rest: Vec<u8>,
+}
+
+/// A source in a lane.
+struct Lane<S: Source> {
+    item: Item<S>,
+    reader: S::Reader,
+    /// Bytes read.
+    len: u64,
+    /// Its length as far as known, if it has been asked for.
+    known: Option<Option<u64>>,
+    /// What is to be hashed lies from `from` to `to` in the lane's room.
+    from: usize,
+    to: usize,
+    /// Where the padding begins, once the source has ended.
+    padding: Option<usize>,
+}
+
+impl<S: Source> Lane<S> {
+    fn blocks(&self) -> usize {
+        (self.to - self.from) / 64
+    }
+
+    /// Bytes left as far as known.
+    fn left(&self) -> u64 {
+        let unread = match self.padding {
+            Some(_) => 0,
+            None => self.known.flatten().unwrap_or(u64::MAX / 2).saturating_sub(self.len),
+        };
+        unread + (self.to - self.from) as u64
+    }
+
+    /// Fills the lane's room, and pads the source if it ends.
+    fn fill(&mut self, room: &mut [u8], prefix_len: u64) -> io::Result<()> {
+        room.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        let end = self.to.next_multiple_of(64) + READ;
+        while self.to < end {
+            match self.reader.read(&mut room[self.to..end]) {
+                Ok(0) => {
+                    let mut last = [0; 128];
+                    let tail = &room[self.to - self.to % 64..self.to];
+                    let blocks = sm3::pad(tail, prefix_len + self.len, &mut last);
+                    let start = self.to - self.to % 64;
+                    room[start..][..64 * blocks].copy_from_slice(&last[..64 * blocks]);
+                    last.zeroize();
+                    self.padding = Some(self.to);
+                    self.to = start + 64 * blocks;
+                    return Ok(());
+                }
+                Ok(n) => {
+                    self.to += n;
+                    self.len += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if self.known.is_none() {
+            self.known = Some(self.item.source.open_len(&self.reader));
+        }
+        Ok(())
+    }
+}
+
+impl<S: Source> Worker<S> {
+    pub(super) fn new(function: &Function) -> Self {
+        let lanes = Lanes::new();
+        let start = &function.start;
+        let rest = start.rest().to_vec();
+        assert!(lanes.count() <= MAX_LANES, "more lanes than places for them");
+        Worker {
+            buffer: Vec::new(),
+            used: vec![0; lanes.count()],
+            at_work: (0..lanes.count()).map(|_| None).collect(),
+            active: 0,
+            queue: VecDeque::new(),
+            read: 0,
+            done: Vec::new(),
+            reserved: None,
+            start: (*start.chaining_value(), start.prefix_len() / 64),
+            rest,
+            lanes,
+        }
+    }
+
+    /// Where sources for this worker's lanes go.
+    pub(super) fn queue(&mut self) -> &mut VecDeque<Item<S>> {
+        &mut self.queue
+    }
+
+    /// Hashes sources side by side as long as there are enough of them.
+    pub(super) fn work<I: Iterator<Item = S> + Send>(
+        &mut self,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+    ) {
+        if self.buffer.is_empty() {
+            self.buffer = vec![0; self.lanes.count() * ROOM];
+        }
+        loop {
+            let more = self.occupy(run);
+            if run.stopped() {
+                self.at_work.iter_mut().for_each(|lane| *lane = None);
+                self.queue.clear();
+                return;
+            }
+            if self.active == 0 && self.queue.is_empty() {
+                break;
+            }
+            if !more && self.spread(run) {
+                break;
+            }
+            self.advance(run);
+            if self.done.len() >= KEPT {
+                run.hand_in(&mut self.done);
+            }
+            thread.deliver();
+        }
+        run.progress.add(mem::take(&mut self.read), 0);
+        run.hand_in(&mut self.done);
+        if let Some(stream) = self.reserved.take() {
+            run.leave(stream);
+        }
+    }
+
+    /// Puts a source into every idle lane. Whether others may still come.
+    fn occupy<I: Iterator<Item = S> + Send>(&mut self, run: &Run<S, I>) -> bool {
+        let mut lane = 0;
+        while lane < self.at_work.len() {
+            if self.at_work[lane].is_some() {
+                lane += 1;
+                continue;
+            }
+            let Some(item) = self.queue.pop_front() else {
+                if self.reserved.is_some() {
+                    break;
+                }
+                let wanted = super::HANDFUL.min(self.at_work.len() - self.active);
+                match run.take(wanted, &mut self.queue, self.active == 0) {
+                    Taken::Some => continue,
+                    Taken::Stream(stream) => {
+                        self.reserved = Some(stream);
+                        break;
+                    }
+                    Taken::Later => return true,
+                    Taken::None => return false,
+                }
+            };
+            self.begin(run, lane, item);
+        }
+        true
+    }
+
+    /// Opens a source and fills a lane with its beginning.
+    fn begin<I>(&mut self, run: &Run<S, I>, lane: usize, mut item: Item<S>) {
+        let reader = match item.source.open() {
+            Ok(reader) => reader,
+            Err(error) => {
+                let Item { index, source } = item;
+                return self.done.push(Done { index, source, result: Err(error) });
+            }
+        };
+        self.buffer[lane * ROOM..][..self.rest.len()].copy_from_slice(&self.rest);
+        let (from, to) = (0, self.rest.len());
+        self.at_work[lane] =
+            Some(Lane { item, reader, len: 0, known: None, from, to, padding: None });
+        self.active += 1;
+        self.lanes.set(lane, &self.start.0);
+        self.fill(run, lane);
+    }
+
+    /// Reads on in a lane.
+    fn fill<I>(&mut self, run: &Run<S, I>, lane: usize) {
+        let room = &mut self.buffer[lane * ROOM..][..ROOM];
+        let Some(at_work) = &mut self.at_work[lane] else { return };
+        let (asked, len) = (at_work.known.is_some(), at_work.len);
+        let filled = at_work.fill(room, run.function.start.prefix_len());
+        self.read += at_work.len - len;
+        self.used[lane] = self.used[lane].max(at_work.to);
+        match filled {
+            Err(error) => self.end(lane, Err(error)),
+            Ok(()) if !asked && at_work.known.flatten().is_some_and(|len| len >= HUGE) => {
+                // Longer than it seemed. If huge ones are few, it gets a worker of its own: this
+                // one, once its other lanes are empty.
+                let mut state = lock(&run.state);
+                if self.reserved.is_none() && state.beside < run.threads / 2 {
+                    state.beside += 1;
+                    drop(state);
+                    self.reserved = self.extract(lane).map(Stream::now_beside);
+                }
+            }
+            Ok(()) => {}
+        }
+    }
+
+    /// Makes a lane idle, with the result of its source.
+    fn end(&mut self, lane: usize, result: io::Result<crate::Summary>) {
+        if let Some(Lane { item: Item { index, source }, .. }) = self.at_work[lane].take() {
+            self.active -= 1;
+            self.done.push(Done { index, source, result });
+        }
+    }
+
+    /// Takes a source that has not ended out of its lane.
+    fn extract(&mut self, lane: usize) -> Option<Stream<S>> {
+        let Lane { item, reader, len, from, to, known, .. } =
+            self.at_work[lane].take_if(|lane| lane.padding.is_none())?;
+        self.active -= 1;
+        let hashed = self.rest_len() + len - (to - from) as u64;
+        let state = Midstate::from_parts(&self.lanes.get(lane), self.start.1 + hashed / 64);
+        let read = &self.buffer[lane * ROOM..][from..to];
+        Some(Stream::begun(item, reader, state, read, len, known.flatten()))
+    }
+
+    fn rest_len(&self) -> u64 {
+        self.rest.len() as u64
+    }
+
+    /// When no source is to be had: gives idle workers what would take longest here, and gives up
+    /// the lanes when too few are left. Whether they are empty now.
+    fn spread<I>(&mut self, run: &Run<S, I>) -> bool {
+        let few = (self.at_work.len() / 8).max(1);
+        let mut idle = run.waiting.load(Relaxed);
+        while self.active <= few || idle > 0 {
+            let begun = |(i, lane): (usize, &Option<Lane<S>>)| {
+                lane.as_ref().filter(|lane| lane.padding.is_none()).map(|lane| (lane.left(), i))
+            };
+            let Some((_, longest)) = self.at_work.iter().enumerate().filter_map(begun).max() else {
+                break;
+            };
+            if let Some(stream) = self.extract(longest) {
+                run.leave(stream);
+            }
+            idle = idle.saturating_sub(1);
+        }
+        self.active == 0
+    }
+
+    /// Hashes the blocks that all lanes have, then ends or refills those that have no more.
+    fn advance<I>(&mut self, run: &Run<S, I>) {
+        let Some(busy) = self.at_work.iter().position(Option::is_some) else { return };
+        let blocks = self.at_work.iter().flatten().map(Lane::blocks).min().unwrap_or(0);
+        let mut inputs = [&[][..]; MAX_LANES];
+        for (i, input) in inputs.iter_mut().enumerate().take(self.at_work.len()) {
+            let (i, lane) = match &self.at_work[i] {
+                Some(lane) => (i, lane),
+                None => (busy, self.at_work[busy].as_ref().expect("a busy lane")),
+            };
+            *input = &self.buffer[i * ROOM + lane.from..][..64 * blocks];
+        }
+        self.lanes.compress(&inputs[..self.at_work.len()]);
+        run.progress.add(mem::take(&mut self.read), 0);
+        for i in 0..self.at_work.len() {
+            let Some(lane) = &mut self.at_work[i] else { continue };
+            lane.from += 64 * blocks;
+            if lane.blocks() > 0 {
+                continue;
+            }
+            if lane.padding.is_some() {
+                let result = run.summary(self.lanes.digest(i), lane.len);
+                self.end(i, result);
+            } else {
+                self.fill(run, i);
+            }
+        }
+    }
+}
+
+impl<S: Source> Drop for Worker<S> {
+    fn drop(&mut self) {
+        // Only what was written: the rest of the buffer may not even be in memory.
+        for (room, used) in self.buffer.chunks_mut(ROOM).zip(&self.used) {
+            room[..*used].zeroize();
+        }
+        self.rest.zeroize();
+        self.start.0.zeroize();
+    }
+}

@@ -1,0 +1,239 @@
+//! A source by itself: hashed on this thread, read ahead by another where that pays.
+
+use std::{
+    io::{self, Read},
+    panic::resume_unwind,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
+
+use manylane::sm3::Midstate;
+use zeroize::Zeroize;
+
+use super::{Deliver, Item, Run};
+use crate::{Done, Source};
+
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+
+/// Buffers between the thread that reads and the one that hashes.
+const PIECES: usize = 3;
+
+/// Bytes known to be left from which another thread reads ahead: the work of a few milliseconds,
+/// many times what it takes to start a thread.
+const READ_AHEAD: u64 = 4 << 20;
+
+/// How long a thread waits for bytes before it sees to other things.
+const PATIENCE: Duration = Duration::from_millis(10);
+
+/// A source to be hashed by itself, begun or not.
+pub(super) struct Stream<S: Source> {
+    item: Item<S>,
+    begun: Option<Begun<S>>,
+    beside: bool,
+}
+
+/// What has been done of it.
+struct Begun<S: Source> {
+    reader: S::Reader,
+    state: Midstate,
+    /// Bytes read.
+    len: u64,
+    /// Length of the source, as far as known.
+    known: Option<u64>,
+}
+
+/// A worker's buffers, which exist from the first stream on.
+#[derive(Default)]
+pub(super) struct Ring {
+    buffers: Vec<Vec<u8>>,
+    /// Bytes of any of them that have been written, at most.
+    used: usize,
+}
+
+/// A buffer on its way from the reading thread: how much of it was filled, and how reading ended
+/// if it has.
+struct Piece {
+    buffer: Vec<u8>,
+    filled: usize,
+    end: Option<io::Result<()>>,
+}
+
+impl<S: Source> Stream<S> {
+    /// A source that has not been opened.
+    pub(super) fn of(item: Item<S>) -> Self {
+        Stream { item, begun: None, beside: false }
+    }
+
+    /// The same, of a huge one that counts as beside the lanes.
+    pub(super) fn beside(item: Item<S>) -> Self {
+        Stream { item, begun: None, beside: true }
+    }
+
+    /// A source that leaves a lane: `state` is that after the blocks hashed, `read` what has been
+    /// read since, and `len` all that has been read.
+    pub(super) fn begun(
+        item: Item<S>,
+        reader: S::Reader,
+        state: Midstate,
+        read: &[u8],
+        len: u64,
+        known: Option<u64>,
+    ) -> Self {
+        let begun = Begun { reader, state: state.then(read), len, known };
+        Stream { item, begun: Some(begun), beside: false }
+    }
+
+    /// The same source, counted as beside the lanes.
+    pub(super) fn now_beside(self) -> Self {
+        Stream { beside: true, ..self }
+    }
+
+    pub(super) fn is_beside(&self) -> bool {
+        self.beside
+    }
+
+    /// Hashes the source to its end; nothing if the run is abandoned meanwhile.
+    pub(super) fn finish<I: Send>(
+        self,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+        ring: &mut Ring,
+    ) -> Option<Done<S>> {
+        let Stream { item: Item { index, mut source }, begun, .. } = self;
+        let opened = match begun {
+            Some(begun) => Ok(begun),
+            None => source.open().map(|reader| Begun {
+                state: run.function.start.clone(),
+                len: 0,
+                known: source.open_len(&reader),
+                reader,
+            }),
+        };
+        let result = match opened {
+            Ok(Begun { mut reader, mut state, mut len, known }) => {
+                let left = known.unwrap_or(u64::MAX).saturating_sub(len);
+                let mut take = |piece: &[u8]| {
+                    state = state.then(piece);
+                    len += piece.len() as u64;
+                    run.progress.add(piece.len() as u64, 0);
+                    thread.deliver();
+                    !run.stopped()
+                };
+                let read = if run.threads > 1 && left >= READ_AHEAD {
+                    ring.read_ahead(reader, &mut take)
+                } else {
+                    ring.read(&mut reader, &mut take)
+                };
+                read.and_then(|()| run.summary(state.finish(b""), len))
+            }
+            Err(error) => Err(error),
+        };
+        (!run.stopped()).then_some(Done { index, source, result })
+    }
+}
+
+impl Ring {
+    /// Reads to the end, or until `take` declines.
+    fn read(
+        &mut self,
+        reader: &mut impl Read,
+        take: &mut impl FnMut(&[u8]) -> bool,
+    ) -> io::Result<()> {
+        self.have(1);
+        // Small enough to be still in the cache when it is hashed.
+        let buffer = &mut self.buffers[0][..PIECE / 4];
+        loop {
+            let (filled, end) = fill(reader, buffer);
+            self.used = self.used.max(filled);
+            let goes_on = take(&buffer[..filled]);
+            match end {
+                Some(end) => return end,
+                None if goes_on => {}
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The same, while another thread reads ahead.
+    fn read_ahead(
+        &mut self,
+        reader: impl Read + Send,
+        take: &mut impl FnMut(&[u8]) -> bool,
+    ) -> io::Result<()> {
+        self.have(PIECES);
+        let (give, pieces) = mpsc::sync_channel::<Piece>(PIECES);
+        let (give_back, empty) = mpsc::sync_channel::<Vec<u8>>(PIECES);
+        for buffer in self.buffers.drain(..) {
+            give_back.send(buffer).expect("room for each, and its other end");
+        }
+        thread::scope(|scope| {
+            let mut reader = reader;
+            let reading = scope.spawn(move || {
+                for mut buffer in &empty {
+                    let (filled, end) = fill(&mut reader, &mut buffer);
+                    let ended = end.is_some();
+                    if give.send(Piece { buffer, filled, end }).is_err() || ended {
+                        break;
+                    }
+                }
+                empty
+            });
+            let mut result = Ok(());
+            loop {
+                let Piece { buffer, filled, end } = match pieces.recv_timeout(PATIENCE) {
+                    Ok(piece) => piece,
+                    // Nothing to hash, but others may have results to hand back.
+                    Err(RecvTimeoutError::Timeout) if take(&[]) => continue,
+                    // Abandoned; or the reader panicked, which `join` tells.
+                    Err(_) => break,
+                };
+                self.used = self.used.max(filled);
+                let goes_on = take(&buffer[..filled]);
+                self.buffers.push(buffer);
+                if let Some(end) = end {
+                    result = end;
+                    break;
+                }
+                if !goes_on {
+                    break;
+                }
+                let _ = give_back.send(self.buffers.pop().expect("the one just put there"));
+            }
+            drop((pieces, give_back));
+            match reading.join() {
+                Ok(empty) => self.buffers.extend(empty.iter()),
+                Err(panic) => resume_unwind(panic),
+            }
+            result
+        })
+    }
+
+    /// Makes sure of `count` buffers.
+    fn have(&mut self, count: usize) {
+        while self.buffers.len() < count {
+            self.buffers.push(vec![0; PIECE]);
+        }
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        self.buffers.iter_mut().for_each(|buffer| buffer[..self.used].zeroize());
+    }
+}
+
+/// Fills the buffer as far as the reader has bytes; also says how it ended, if it has.
+fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Result<()>>) {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => return (filled, Some(Ok(()))),
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (filled, Some(Err(error))),
+        }
+    }
+    (filled, None)
+}

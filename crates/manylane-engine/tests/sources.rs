@@ -1,0 +1,398 @@
+//! Sources that misbehave in every way that files, pipes and callers do.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Read},
+    num::NonZeroUsize,
+    ops::ControlFlow,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+        mpsc,
+    },
+    time::Duration,
+};
+
+use manylane::sm3::{self, Lanes, Midstate};
+use manylane_engine::{Config, Done, Engine, Function, Progress, Source};
+use proptest::prelude::*;
+
+/// Counts what is open.
+#[derive(Debug, Default)]
+struct Open {
+    now: AtomicUsize,
+    most: AtomicUsize,
+}
+
+/// Bytes that depend on a seed, given out in pieces of changing size.
+#[derive(Clone, Debug)]
+struct Noise {
+    seed: u64,
+    len: usize,
+    /// Where reading fails; past the end, opening does.
+    fails_at: Option<usize>,
+    hint: Option<u64>,
+    open_len: Option<u64>,
+    may_wait: bool,
+    open: Arc<Open>,
+}
+
+struct NoiseReader {
+    seed: u64,
+    at: usize,
+    len: usize,
+    fails_at: Option<usize>,
+    step: u64,
+    open: Arc<Open>,
+}
+
+fn noise(seed: u64, at: usize, buffer: &mut [u8]) {
+    for (i, byte) in buffer.iter_mut().enumerate() {
+        *byte = ((seed ^ (at + i) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8;
+    }
+}
+
+impl Noise {
+    fn new(seed: u64, len: usize) -> Self {
+        let open = Arc::default();
+        Noise { seed, len, fails_at: None, hint: None, open_len: None, may_wait: false, open }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; self.len];
+        noise(self.seed, 0, &mut bytes);
+        bytes
+    }
+}
+
+impl Source for Noise {
+    type Reader = NoiseReader;
+
+    fn open(&mut self) -> io::Result<NoiseReader> {
+        if self.fails_at.is_some_and(|at| at > self.len) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let now = self.open.now.fetch_add(1, SeqCst) + 1;
+        self.open.most.fetch_max(now, SeqCst);
+        let Noise { seed, len, fails_at, .. } = *self;
+        Ok(NoiseReader { seed, at: 0, len, fails_at, step: seed, open: Arc::clone(&self.open) })
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        self.hint
+    }
+
+    fn open_len(&self, _: &NoiseReader) -> Option<u64> {
+        self.open_len
+    }
+
+    fn may_wait(&self) -> bool {
+        self.may_wait
+    }
+}
+
+impl Read for NoiseReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.step = self.step.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        let len = match self.step >> 61 {
+            0 => return Err(io::ErrorKind::Interrupted.into()),
+            1 => 1 + (self.step >> 40) as usize % 200,
+            2 => 64,
+            _ => usize::MAX,
+        };
+        let end = self.fails_at.unwrap_or(self.len);
+        if self.at == end && self.fails_at.is_some() {
+            return Err(io::Error::other("bad sector"));
+        }
+        let len = len.min(buffer.len()).min(end - self.at);
+        noise(self.seed, self.at, &mut buffer[..len]);
+        self.at += len;
+        Ok(len)
+    }
+}
+
+impl Drop for NoiseReader {
+    fn drop(&mut self) {
+        self.open.now.fetch_sub(1, SeqCst);
+    }
+}
+
+fn engine(threads: usize) -> Engine {
+    let threads = NonZeroUsize::new(threads);
+    Engine::new(Config { threads, ..Config::default() }).unwrap()
+}
+
+fn collect<S: Source>(
+    engine: &Engine,
+    function: &Function,
+    sources: impl IntoIterator<Item = S, IntoIter: Send>,
+) -> Vec<Done<S>> {
+    let mut all = Vec::new();
+    let progress = Progress::new();
+    let end = engine.hash_sources(function, &progress, sources, |done| {
+        all.push(done);
+        ControlFlow::<()>::Continue(())
+    });
+    assert!(end.is_continue());
+    assert_eq!(progress.sources(), all.len() as u64);
+    let read: u64 = all.iter().filter_map(|d| d.result.as_ref().ok()).map(|s| s.len).sum();
+    assert!(progress.bytes() >= read);
+    all
+}
+
+fn check(function: &Function, all: &[Done<Noise>]) {
+    for (i, done) in all.iter().enumerate() {
+        assert_eq!(done.index, i);
+        let source = &done.source;
+        match (&done.result, source.fails_at) {
+            (Ok(summary), None) => {
+                assert_eq!(summary.len, source.len as u64);
+                assert_eq!(summary.digest, function.of(&source.bytes()), "length {}", source.len);
+            }
+            (Err(error), Some(at)) => {
+                let opens = at <= source.len;
+                assert_eq!(error.kind() == io::ErrorKind::PermissionDenied, !opens, "{error}");
+            }
+            (result, fails_at) => panic!("{result:?} of a source that fails at {fails_at:?}"),
+        }
+        assert_eq!(source.open.now.load(SeqCst), 0, "all readers are dropped");
+    }
+}
+
+fn any_source() -> impl Strategy<Value = Noise> {
+    let len = prop_oneof![
+        4 => 0..300usize,
+        2 => (0..5usize).prop_map(|n| n * 64),
+        3 => 0..20_000usize,
+        2 => 65_000..66_000usize,
+        1 => 0..1_500_000usize,
+    ];
+    let hint = prop_oneof![Just(None), Just(Some(0)), Just(Some(1)), Just(Some(1 << 14))];
+    (any::<u64>(), len, 0..20u8, hint.clone(), hint, 0..20u8, any::<usize>()).prop_map(
+        |(seed, len, kind, hint, open_len, wait, at)| {
+            let mut source = Noise::new(seed, len);
+            source.fails_at = match kind {
+                0 => Some(len + 1),
+                1 => Some(at % (len + 1)),
+                _ => None,
+            };
+            // Right, or wrong by any factor.
+            source.hint = hint.map(|factor| factor * len as u64);
+            source.open_len = open_len.map(|factor| factor * len as u64);
+            source.may_wait = wait == 0;
+            source
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 24 } else { 200 }))]
+
+    #[test]
+    fn any_sources_in_any_number(
+        sources in prop::collection::vec(any_source(), 0..120),
+        threads in 1..5usize,
+        prefix in prop_oneof![Just(0), 0..200usize],
+        key in prop::option::of(0..100usize),
+    ) {
+        let function = match key {
+            Some(len) => Function::hmac(&vec![7; len]),
+            None => Function::hash_after(&Midstate::after(&vec![9; prefix])),
+        };
+        check(&function, &collect(&engine(threads), &function, sources));
+    }
+}
+
+#[test]
+fn every_length_around_blocks_and_buffers() {
+    let around = |len: usize| len.saturating_sub(65)..=len + 65;
+    let lengths = around(0).chain(around(64 << 10)).chain(around(128 << 10));
+    let sources: Vec<_> = lengths.enumerate().map(|(i, len)| Noise::new(i as u64, len)).collect();
+    for threads in [1, 3] {
+        let function = Function::hash();
+        check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
+    }
+}
+
+#[test]
+fn long_ones_alone_and_beside_others() {
+    for (long, short) in [(1, 0), (2, 0), (3, 0), (1, 500), (3, 500)] {
+        let function = Function::hash();
+        let mut sources: Vec<_> = (0..short).map(|i| Noise::new(i, i as usize * 7)).collect();
+        for i in 0..long {
+            let mut source = Noise::new(1000 + i, 6_000_000 + i as usize);
+            // Huge by its own account, before or after it is opened, or unknown.
+            source.hint = [None, Some(1 << 40), None][i as usize];
+            source.open_len = [Some(1 << 40), None, None][i as usize];
+            sources.insert(sources.len() / 2, source);
+        }
+        for threads in [1, 2, 4] {
+            check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
+        }
+    }
+}
+
+#[test]
+fn no_more_are_open_than_there_are_lanes() {
+    let open = Arc::new(Open::default());
+    for threads in [1, 2, 4] {
+        let sources = (0..3000).map(|i| Noise {
+            open: Arc::clone(&open),
+            ..Noise::new(i, (i as usize * 7919) % 100_000)
+        });
+        let engine = engine(threads);
+        open.most.store(0, SeqCst);
+        assert_eq!(collect(&engine, &Function::hash(), sources).len(), 3000);
+        let lanes = threads * Lanes::new().count();
+        let most = open.most.load(SeqCst);
+        assert!(most <= lanes, "{most} open in {lanes} lanes");
+    }
+}
+
+#[test]
+fn sources_are_taken_only_as_results_are_handed_back() {
+    // The first takes until all others that may be taken are done: the iterator stops there.
+    let taken = AtomicUsize::new(0);
+    let (release, gate) = mpsc::channel::<()>();
+    struct Gated(Option<mpsc::Receiver<()>>);
+    impl Source for Gated {
+        type Reader = io::Empty;
+        fn open(&mut self) -> io::Result<io::Empty> {
+            if let Some(gate) = &self.0 {
+                gate.recv().map_err(io::Error::other)?;
+            }
+            Ok(io::empty())
+        }
+    }
+    let first = std::iter::once(Gated(Some(gate)));
+    let sources = first.chain((1..1_000_000).map(|i| {
+        taken.store(i, SeqCst);
+        Gated(None)
+    }));
+    let progress = Progress::new();
+    let watched = progress.clone();
+    let mut count = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut last = 0;
+            loop {
+                std::thread::sleep(Duration::from_millis(100));
+                if last > 0 && watched.sources() == last {
+                    break;
+                }
+                last = watched.sources();
+            }
+            assert!(taken.load(SeqCst) < 100_000, "bounded: {}", taken.load(SeqCst));
+            release.send(()).unwrap();
+        });
+        let _ = engine(3).hash_sources(&Function::hash(), &progress, sources, |done| {
+            assert_eq!(done.index, count);
+            count += 1;
+            ControlFlow::<()>::Continue(())
+        });
+    });
+    assert_eq!(count, 1_000_000);
+}
+
+#[test]
+fn breaking_ends_the_run_and_closes_everything() {
+    let open = Arc::new(Open::default());
+    for threads in [1, 2, 4] {
+        let sources =
+            (0..100_000).map(|i| Noise { open: Arc::clone(&open), ..Noise::new(i, 3000) });
+        let mut count = 0;
+        let end =
+            engine(threads).hash_sources(&Function::hash(), &Progress::new(), sources, |_| {
+                count += 1;
+                if count == 500 {
+                    ControlFlow::Break("broken pipe")
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
+        assert_eq!((end, count), (ControlFlow::Break("broken pipe"), 500));
+        assert_eq!(open.now.load(SeqCst), 0);
+    }
+}
+
+#[test]
+fn a_panic_anywhere_reaches_the_caller() {
+    #[derive(Clone, Copy, PartialEq)]
+    enum At {
+        Iterator,
+        Open,
+        Read,
+        Callback,
+    }
+    struct Bomb(bool, At);
+    struct BombReader(bool);
+    impl Source for Bomb {
+        type Reader = BombReader;
+        fn open(&mut self) -> io::Result<BombReader> {
+            assert!(!(self.0 && self.1 == At::Open), "boom");
+            Ok(BombReader(self.0 && self.1 == At::Read))
+        }
+    }
+    impl Read for BombReader {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            assert!(!self.0, "boom");
+            Ok(0)
+        }
+    }
+    for at in [At::Iterator, At::Open, At::Read, At::Callback] {
+        for threads in [1, 2, 4] {
+            let engine = engine(threads);
+            for i in [0, 1, 50, 3000] {
+                let sources = (0..5000).map(|k| {
+                    assert!(!(k == i && at == At::Iterator), "boom");
+                    Bomb(k == i, at)
+                });
+                let panic = catch_unwind(AssertUnwindSafe(|| {
+                    engine.hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
+                        assert!(!(done.source.0 && at == At::Callback), "boom");
+                        ControlFlow::<()>::Continue(())
+                    })
+                }));
+                assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"boom"));
+            }
+            // Of use as before.
+            assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 100]).len(), 100);
+        }
+    }
+}
+
+#[test]
+fn a_waiting_source_keeps_no_other() {
+    // A pipe whose writer waits for the results of all others.
+    struct Pipe(VecDeque<u8>, Option<mpsc::Receiver<()>>);
+    impl Source for Pipe {
+        type Reader = Self;
+        fn open(&mut self) -> io::Result<Self> {
+            Ok(Pipe(self.0.clone(), self.1.take()))
+        }
+        fn may_wait(&self) -> bool {
+            self.1.is_some()
+        }
+    }
+    impl Read for Pipe {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if let Some(writer) = self.1.take() {
+                writer.recv().map_err(io::Error::other)?;
+            }
+            self.0.read(buffer)
+        }
+    }
+    let (write, writer) = mpsc::channel();
+    let others = (0..1000).map(|i| Pipe(vec![i as u8; i].into(), None));
+    let sources = others.chain([Pipe((*b"abc").into(), Some(writer))]);
+    let mut last = None;
+    let _ = engine(2).hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
+        if done.index == 999 {
+            write.send(()).unwrap();
+        }
+        last = done.result.ok();
+        ControlFlow::<()>::Continue(())
+    });
+    assert_eq!(last.map(|summary| summary.digest), Some(sm3::hash(b"abc")));
+}
