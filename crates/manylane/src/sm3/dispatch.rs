@@ -2,8 +2,13 @@
 
 use std::sync::OnceLock;
 
-use super::{Kernel, T, portable};
-use crate::{Error, cpu::{self, Machine}};
+use zeroize::Zeroize;
+
+use super::{DIGEST_LEN, Kernel, T, portable};
+use crate::{
+    Error,
+    cpu::{self, Machine},
+};
 
 #[cfg(target_arch = "aarch64")]
 use super::{armcrypto, neon};
@@ -24,6 +29,24 @@ impl<const L: usize> State<L> {
     /// Lane `lane`'s chaining value.
     pub(super) fn get(&self, lane: usize) -> [u32; 8] {
         self.0.map(|words| words[lane])
+    }
+
+    /// Every lane's chaining value as big-endian bytes. The lengths are known here, so that the
+    /// compiler turns the matrix around without checks.
+    #[inline]
+    pub(super) fn digests(&self) -> [[u8; DIGEST_LEN]; L] {
+        let mut digests = [[0; DIGEST_LEN]; L];
+        for (lane, digest) in digests.iter_mut().enumerate() {
+            for (word, bytes) in digest.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+                *bytes = self.0[word][lane].to_be_bytes();
+            }
+        }
+        digests
+    }
+
+    /// Overwrites all of it.
+    pub(super) fn wipe(&mut self) {
+        self.0.as_flattened_mut().zeroize();
     }
 
     /// Replaces lane `lane`'s chaining value.

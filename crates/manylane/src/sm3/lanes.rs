@@ -1,7 +1,5 @@
 //! Many streams advanced together, for callers that feed blocks as they arrive.
 
-use zeroize::Zeroize;
-
 use super::{
     Kernel,
     dispatch::{self, Cell, Portable, State},
@@ -151,6 +149,6 @@ impl std::fmt::Debug for Lanes {
 
 impl Drop for Lanes {
     fn drop(&mut self) {
-        with_states!(&mut self.0, _, state => state.0.iter_mut().for_each(Zeroize::zeroize));
+        with_states!(&mut self.0, _, state => state.wipe());
     }
 }

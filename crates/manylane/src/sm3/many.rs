@@ -332,12 +332,13 @@ impl<'a> Batch<'a> {
         let head = if headless { 0 } else { (64 - self.head_len()) % 64 };
         let body_end = if headless { 0 } else { head + (len - head) / 64 * 64 };
         let mut scratch = [Scratch::EMPTY; L];
+        let mut state = State::splat(&self.v);
         let mut kernel = None;
         for (group, out) in out.chunks_mut(L).enumerate() {
             // Lanes past the last message repeat it.
             let last = out.len() - 1;
             let index = |lane: usize| group * L + lane.min(last);
-            let mut state = State::splat(&self.v);
+            state = State::splat(&self.v);
             if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(out.len())) {
                 for (i, out) in out.iter_mut().enumerate() {
                     let mut lane = Lane { index: index(i), segment: Segment::Start, left: 0 };
@@ -370,11 +371,9 @@ impl<'a> Batch<'a> {
             if let Some(block) = &constant {
                 kernel = Some(lanes.compress_constant(&mut state, block));
             }
-            for (lane, out) in out.iter_mut().enumerate() {
-                *out = to_bytes(&state.get(lane));
-            }
-            state.0.as_flattened_mut().zeroize();
+            out.copy_from_slice(&state.digests()[..out.len()]);
         }
+        state.wipe();
         Scratch::wipe(&mut scratch);
         kernel
     }
@@ -434,7 +433,7 @@ impl<'a> Batch<'a> {
                 v.zeroize();
             }
         }
-        state.0.as_flattened_mut().zeroize();
+        state.wipe();
         Scratch::wipe(&mut scratch);
         ran
     }
