@@ -8,9 +8,9 @@ mod needs;
 mod objcode;
 mod steps;
 mod suite;
-// mod sum_bench;
+mod sum_bench;
 mod tidy;
-// mod tree;
+mod tree;
 
 use std::{
     path::{Path, PathBuf},
@@ -50,8 +50,15 @@ enum Task {
     ///
     /// Noisy by nature, so run by hand on a quiet machine and no part of `test`.
     Dudect(constant_time::DudectOptions),
+    /// Writes a tree of files with log-normal sizes, the same for the same seed.
+    Tree(tree::Options),
+    /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
+    SumBench(sum_bench::Options),
     /// Runs the fuzz targets (needs a nightly compiler and cargo-fuzz).
     Fuzz(fuzz::Options),
+    /// Runs a command and writes its time and peak memory as JSON; used by `sum-bench`.
+    #[command(hide = true)]
+    Measured(sum_bench::MeasuredOptions),
 }
 
 fn main() -> ExitCode {
@@ -62,7 +69,10 @@ fn main() -> ExitCode {
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),
+        Task::Tree(options) => tree::run(&options),
+        Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
+        Task::Measured(options) => return sum_bench::measured(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

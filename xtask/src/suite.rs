@@ -40,16 +40,14 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             .args(["doc", "--quiet", "--locked", "--workspace", "--lib", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     );
-    for standard in ["sm3"] {
-        steps.command(
-            &format!("ref/{standard}.py against its vectors"),
-            Command::new("python3").current_dir(root()).args([
-                &format!("ref/{standard}.py"),
-                "--check",
-                &format!("vectors/{standard}.json"),
-            ]),
-        );
-    }
+    steps.command(
+        "the reference against the vectors",
+        Command::new("python3").current_dir(root()).args([
+            "ref/sm3.py",
+            "--check",
+            "vectors/sm3.json",
+        ]),
+    );
 
     // Programs as users build them; the checks of their machine code need them.
     steps.command(
