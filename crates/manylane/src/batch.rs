@@ -25,12 +25,7 @@ impl<'a> Messages<'a> {
     /// # Errors
     /// [`Error::Shape`] if the last message ends past `data`, or the rows overlap
     /// (`stride < len` with more than one message).
-    pub fn strided(
-        data: &'a [u8],
-        len: usize,
-        stride: usize,
-        count: usize,
-    ) -> Result<Self, Error> {
+    pub fn strided(data: &'a [u8], len: usize, stride: usize, count: usize) -> Result<Self, Error> {
         if count > 1 && stride < len {
             return Err(Error::Shape("stride is shorter than the messages"));
         }

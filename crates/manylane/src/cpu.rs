@@ -172,7 +172,11 @@ impl Avx512 {
         *QUICK.get_or_init(|| {
             let vendor = core::arch::x86_64::__cpuid(0);
             let is_intel = (vendor.ebx, vendor.edx, vendor.ecx)
-                == (u32::from_le_bytes(*b"Genu"), u32::from_le_bytes(*b"ineI"), u32::from_le_bytes(*b"ntel"));
+                == (
+                    u32::from_le_bytes(*b"Genu"),
+                    u32::from_le_bytes(*b"ineI"),
+                    u32::from_le_bytes(*b"ntel"),
+                );
             is_intel && std::arch::is_x86_feature_detected!("avx512vbmi2")
         })
     }

@@ -4,9 +4,8 @@
 use ::core::arch::x86_64::*;
 
 use super::{
-    Kernel, Machine,
+    Kernel, Machine, bmi2,
     body::{self, Vector},
-    bmi2,
     dispatch::{Expanded, State, common_blocks},
 };
 use crate::cpu::Avx512;

@@ -103,10 +103,18 @@ macro_rules! ss1_sum {
 
 /// The 64-bit register whose low half holds a word of E … H.
 macro_rules! r64 {
-    ("edi") => { "rdi" };
-    ("r8d") => { "r8" };
-    ("r9d") => { "r9" };
-    ("r10d") => { "r10" };
+    ("edi") => {
+        "rdi"
+    };
+    ("r8d") => {
+        "r8"
+    };
+    ("r9d") => {
+        "r9"
+    };
+    ("r10d") => {
+        "r10"
+    };
 }
 
 /// Round j: r15 points to W_0 of this block, rows are `$row` bytes apart, W' follows 80 rows of W.
@@ -325,8 +333,8 @@ macro_rules! avx2_part {
 /// R_k is W_(15+3k) … W_(18+3k) and D_k is W_(11+3k) … W_(14+3k), so that one shuffle makes D_k of
 /// R_(k-1) and R_(k-2), and every word that the formula asks for is in a register.
 macro_rules! three_words {
-    ($first:literal, $r:literal $r1:literal $r2:literal $r3:literal,
-     $d:tt $d3:literal $d4:literal, $fix:expr) => {
+    (avx, $first:literal, $r:literal $r1:literal $r2:literal $r3:literal,
+     $d:literal $d3:literal $d4:literal, $fix:expr) => {
         concat!(
             "vshufps ", $d, ", ", $r2, ", ", $r1, ", 0x9e\n",
             "vpslld xmm9, ", $r1, ", 15\n",
@@ -345,6 +353,25 @@ macro_rules! three_words {
             "vpxor ", $r, ", ", $r, ", xmm10\n",
             "vpxor xmm9, xmm9, xmm11\n",
             "vpxor ", $r, ", ", $r, ", xmm9\n",
+            three_words!(@store $first, $r, $d, $fix),
+        )
+    };
+    (avx512vl, $first:literal, $r:literal $r1:literal $r2:literal $r3:literal,
+     $d:literal $d3:literal $d4:literal, $fix:expr) => {
+        concat!(
+            "vshufps ", $d, ", ", $r2, ", ", $r1, ", 0x9e\n",
+            "vprold ", $r, ", ", $r1, ", 15\n",
+            "vpternlogd ", $r, ", ", $d4, ", ", $r3, ", 0x96\n",
+            "vprold xmm9, ", $r, ", 15\n",
+            "vprold xmm10, ", $r, ", 23\n",
+            "vpternlogd ", $r, ", xmm9, xmm10, 0x96\n",
+            "vprold xmm9, ", $d3, ", 7\n",
+            "vpternlogd ", $r, ", xmm9, ", $r2, ", 0x96\n",
+            three_words!(@store $first, $r, $d, $fix),
+        )
+    };
+    (@store $first:literal, $r:literal, $d:literal, $fix:expr) => {
+        concat!(
             $fix,
             "vmovdqu xmmword ptr [r15 + 4 * (15 + ", $first, ")], ", $r, "\n",
             "vpxor xmm9, ", $r, ", ", $d, "\n",
@@ -356,31 +383,41 @@ macro_rules! three_words {
 /// The expansion of one block beside its own rounds: the first nine words before them, then three
 /// words in every part.
 macro_rules! three_word_part {
-    (before) => {
+    ($set:ident, before) => {
         concat!(
-            three_words!("0", "xmm0" "xmm3" "xmm2" "xmm1", "xmm4" "xmm6" "xmm5", 
+            three_words!($set, "0", "xmm0" "xmm3" "xmm2" "xmm1", "xmm4" "xmm6" "xmm5",
             // Nothing is left of W_15 in the first vector: W_(-1) does not exist.
             "vpshufd xmm9, xmm3, 0xff\n vpblendd xmm0, xmm0, xmm9, 1\n"),
-            three_words!("3", "xmm1" "xmm0" "xmm3" "xmm2", "xmm5" "xmm7" "xmm6", ""),
-            three_words!("6", "xmm2" "xmm1" "xmm0" "xmm3", "xmm6" "xmm8" "xmm7", ""),
+            three_words!($set, "3", "xmm1" "xmm0" "xmm3" "xmm2", "xmm5" "xmm7" "xmm6", ""),
+            three_words!($set, "6", "xmm2" "xmm1" "xmm0" "xmm3", "xmm6" "xmm8" "xmm7", ""),
         )
     };
-    (0) => { three_words!("9", "xmm3" "xmm2" "xmm1" "xmm0", "xmm7" "xmm4" "xmm8", "") };
-    (1) => { three_words!("12", "xmm0" "xmm3" "xmm2" "xmm1", "xmm8" "xmm5" "xmm4", "") };
-    (2) => { three_words!("15", "xmm1" "xmm0" "xmm3" "xmm2", "xmm4" "xmm6" "xmm5", "") };
-    (3) => { three_words!("18", "xmm2" "xmm1" "xmm0" "xmm3", "xmm5" "xmm7" "xmm6", "") };
-    (4) => { three_words!("21", "xmm3" "xmm2" "xmm1" "xmm0", "xmm6" "xmm8" "xmm7", "") };
-    (5) => { three_words!("24", "xmm0" "xmm3" "xmm2" "xmm1", "xmm7" "xmm4" "xmm8", "") };
-    (6) => { three_words!("27", "xmm1" "xmm0" "xmm3" "xmm2", "xmm8" "xmm5" "xmm4", "") };
-    (7) => { three_words!("30", "xmm2" "xmm1" "xmm0" "xmm3", "xmm4" "xmm6" "xmm5", "") };
-    (8) => { three_words!("33", "xmm3" "xmm2" "xmm1" "xmm0", "xmm5" "xmm7" "xmm6", "") };
-    (9) => { three_words!("36", "xmm0" "xmm3" "xmm2" "xmm1", "xmm6" "xmm8" "xmm7", "") };
-    (10) => { three_words!("39", "xmm1" "xmm0" "xmm3" "xmm2", "xmm7" "xmm4" "xmm8", "") };
-    (11) => { three_words!("42", "xmm2" "xmm1" "xmm0" "xmm3", "xmm8" "xmm5" "xmm4", "") };
-    (12) => { three_words!("45", "xmm3" "xmm2" "xmm1" "xmm0", "xmm4" "xmm6" "xmm5", "") };
-    (13) => { three_words!("48", "xmm0" "xmm3" "xmm2" "xmm1", "xmm5" "xmm7" "xmm6", "") };
-    (14) => { three_words!("51", "xmm1" "xmm0" "xmm3" "xmm2", "xmm6" "xmm8" "xmm7", "") };
-    (15) => { "" };
+    ($set:ident, 0) => { three_words!($set, "9", "xmm3" "xmm2" "xmm1" "xmm0", "xmm7" "xmm4" "xmm8", "") };
+    ($set:ident, 1) => { three_words!($set, "12", "xmm0" "xmm3" "xmm2" "xmm1", "xmm8" "xmm5" "xmm4", "") };
+    ($set:ident, 2) => { three_words!($set, "15", "xmm1" "xmm0" "xmm3" "xmm2", "xmm4" "xmm6" "xmm5", "") };
+    ($set:ident, 3) => { three_words!($set, "18", "xmm2" "xmm1" "xmm0" "xmm3", "xmm5" "xmm7" "xmm6", "") };
+    ($set:ident, 4) => { three_words!($set, "21", "xmm3" "xmm2" "xmm1" "xmm0", "xmm6" "xmm8" "xmm7", "") };
+    ($set:ident, 5) => { three_words!($set, "24", "xmm0" "xmm3" "xmm2" "xmm1", "xmm7" "xmm4" "xmm8", "") };
+    ($set:ident, 6) => { three_words!($set, "27", "xmm1" "xmm0" "xmm3" "xmm2", "xmm8" "xmm5" "xmm4", "") };
+    ($set:ident, 7) => { three_words!($set, "30", "xmm2" "xmm1" "xmm0" "xmm3", "xmm4" "xmm6" "xmm5", "") };
+    ($set:ident, 8) => { three_words!($set, "33", "xmm3" "xmm2" "xmm1" "xmm0", "xmm5" "xmm7" "xmm6", "") };
+    ($set:ident, 9) => { three_words!($set, "36", "xmm0" "xmm3" "xmm2" "xmm1", "xmm6" "xmm8" "xmm7", "") };
+    ($set:ident, 10) => { three_words!($set, "39", "xmm1" "xmm0" "xmm3" "xmm2", "xmm7" "xmm4" "xmm8", "") };
+    ($set:ident, 11) => { three_words!($set, "42", "xmm2" "xmm1" "xmm0" "xmm3", "xmm8" "xmm5" "xmm4", "") };
+    ($set:ident, 12) => { three_words!($set, "45", "xmm3" "xmm2" "xmm1" "xmm0", "xmm4" "xmm6" "xmm5", "") };
+    ($set:ident, 13) => { three_words!($set, "48", "xmm0" "xmm3" "xmm2" "xmm1", "xmm5" "xmm7" "xmm6", "") };
+    ($set:ident, 14) => { three_words!($set, "51", "xmm1" "xmm0" "xmm3" "xmm2", "xmm6" "xmm8" "xmm7", "") };
+    ($set:ident, 15) => { "" };
+}
+macro_rules! three_word_part_avx {
+    ($n:tt) => {
+        three_word_part!(avx, $n)
+    };
+}
+macro_rules! three_word_part_avx512vl {
+    ($n:tt) => {
+        three_word_part!(avx512vl, $n)
+    };
 }
 
 /// The rounds of `r13` blocks from r15, V at r11; r12 is the first row of the next schedule, which
@@ -425,9 +462,10 @@ macro_rules! blocks_loop {
     };
 }
 
-/// Fewer blocks than this are expanded each on its own: expanding lanes takes as long for two blocks as
-/// for sixteen.
-const MIN_BATCH: usize = 4;
+/// Fewer blocks than this are expanded each on its own: expanding in lanes takes as long for two
+/// blocks as for sixteen, and before the first batch there are no rounds to hide it. Measured: six
+/// blocks cost 501 clocks each alone, 560 in a batch; nine cost the same either way.
+const MIN_BATCH: usize = 8;
 
 /// CF over consecutive blocks of one stream.
 pub(super) fn compress(_: Bmi2, v: &mut [u32; 8], blocks: &[[u8; 64]]) -> Kernel {
@@ -446,7 +484,7 @@ pub(super) fn compress_avx512(token: Avx512, v: &mut [u32; 8], blocks: &[[u8; 64
 #[target_feature(enable = "bmi1,bmi2,avx2")]
 fn compress_avx2(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
     if blocks.len() < MIN_BATCH {
-        blocks.iter().for_each(|block| compress_single(v, block));
+        blocks.iter().for_each(|block| single_avx(v, block));
         return;
     }
     // SAFETY: the features are enabled here; `rounds` gets two schedules and at most eight blocks.
@@ -473,10 +511,12 @@ fn compress_avx2(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
     }
 }
 
-#[target_feature(enable = "bmi1,bmi2,avx2,avx512f,avx512bw")]
+#[target_feature(enable = "bmi1,bmi2,avx2,avx512f,avx512bw,avx512vl")]
 fn compress_zmm(v: &mut [u32; 8], blocks: &[[u8; 64]], quick_lea: bool) {
     if blocks.len() < MIN_BATCH {
-        blocks.iter().for_each(|block| compress_single(v, block));
+        for block in blocks {
+            if quick_lea { single_avx512vl(v, block) } else { single_avx(v, block) }
+        }
         return;
     }
     // SAFETY: the features are enabled here; `rounds` gets two schedules and at most sixteen blocks.
@@ -576,32 +616,39 @@ unsafe fn expand<V: Vector, const L: usize>(schedule: *mut Schedule<L>) {
 }
 
 /// One block, expanded three words at a time beside its own rounds.
-#[target_feature(enable = "bmi1,bmi2,avx2")]
-fn compress_single(v: &mut [u32; 8], block: &[u8; 64]) {
-    let mut schedule = MaybeUninit::<Schedule<1>>::uninit();
-    let w = schedule.as_mut_ptr();
-    // SAFETY: the features are enabled here; loads stay inside the block; the rounds read rows that
-    // were written here or beside them.
-    unsafe {
-        let words = |i: usize| {
-            let swap = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
-            _mm_shuffle_epi8(_mm_loadu_si128(block.as_ptr().add(4 * i).cast()), swap)
-        };
-        let [w0, w4, w8, w12] = [words(0), words(4), words(8), words(12)];
-        for (i, four) in [w0, w4, w8, w12].into_iter().enumerate() {
-            _mm_storeu_si128((&raw mut (*w).w[4 * i]).cast(), four);
+macro_rules! single {
+    ($name:ident, $features:literal, $sum:ident, $part:ident) => {
+        #[target_feature(enable = $features)]
+        fn $name(v: &mut [u32; 8], block: &[u8; 64]) {
+            let mut schedule = MaybeUninit::<Schedule<1>>::uninit();
+            let w = schedule.as_mut_ptr();
+            // SAFETY: the features are enabled here; loads stay inside the block; the rounds read
+            // rows that were written here or beside them.
+            unsafe {
+                let words = |i: usize| {
+                    let swap = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+                    _mm_shuffle_epi8(_mm_loadu_si128(block.as_ptr().add(4 * i).cast()), swap)
+                };
+                let [w0, w4, w8, w12] = [words(0), words(4), words(8), words(12)];
+                for (i, four) in [w0, w4, w8, w12].into_iter().enumerate() {
+                    _mm_storeu_si128((&raw mut (*w).w[4 * i]).cast(), four);
+                }
+                for (i, (four, next)) in [(w0, w4), (w4, w8), (w8, w12)].into_iter().enumerate() {
+                    let four = _mm_xor_si128(four, next);
+                    _mm_storeu_si128((&raw mut (*w).w_prime[4 * i]).cast(), four);
+                }
+                let rol8 = _mm_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
+                blocks_loop!(
+                    $sum, "4", "0", $part!(before), $part, v.as_mut_ptr(), w, w, 1usize,
+                    inout("xmm3") w12 => _, inout("xmm2") words(9) => _,
+                    inout("xmm1") words(6) => _, inout("xmm8") w8 => _,
+                    inout("xmm7") words(5) => _, inout("xmm6") words(2) => _,
+                    inout("xmm5") _mm_slli_si128::<4>(w0) => _, out("xmm0") _, out("xmm4") _,
+                    out("xmm9") _, out("xmm10") _, out("xmm11") _, in("xmm12") rol8,
+                );
+            }
         }
-        for (i, (four, next)) in [(w0, w4), (w4, w8), (w8, w12)].into_iter().enumerate() {
-            let four = _mm_xor_si128(four, next);
-            _mm_storeu_si128((&raw mut (*w).w_prime[4 * i]).cast(), four);
-        }
-        let rol8 = _mm_setr_epi8(3, 0, 1, 2, 7, 4, 5, 6, 11, 8, 9, 10, 15, 12, 13, 14);
-        blocks_loop!(
-            two_adds, "4", "0", three_word_part!(before), three_word_part, v.as_mut_ptr(), w, w, 1usize,
-            inout("xmm3") w12 => _, inout("xmm2") words(9) => _, inout("xmm1") words(6) => _,
-            inout("xmm8") w8 => _, inout("xmm7") words(5) => _, inout("xmm6") words(2) => _,
-            inout("xmm5") _mm_slli_si128::<4>(w0) => _, out("xmm0") _, out("xmm4") _,
-            out("xmm9") _, out("xmm10") _, out("xmm11") _, in("xmm12") rol8,
-        );
-    }
+    };
 }
+single!(single_avx, "bmi1,bmi2,avx2", two_adds, three_word_part_avx);
+single!(single_avx512vl, "bmi1,bmi2,avx2,avx512f,avx512vl", lea, three_word_part_avx512vl);

@@ -253,7 +253,8 @@ lanes!(cpu::Neon, neon);
 #[inline]
 pub(super) fn common_blocks<const L: usize>(inputs: &[&[u8]; L]) -> usize {
     let len = inputs[0].len();
-    let alike = inputs.iter().fold(len % 64 == 0, |alike, input| alike & (input.len() == len));
+    let alike =
+        inputs.iter().fold(len.is_multiple_of(64), |alike, input| alike & (input.len() == len));
     assert!(alike, "lanes of unequal length, or not of whole blocks");
     len / 64
 }

@@ -1,6 +1,10 @@
 //! HMAC-SM3 (RFC 2104 with SM3), one message or many, and what is built on it.
 
-use super::{DIGEST_LEN, Kernel, Sm3, dispatch::{Cell, Stream}, hash, many};
+use super::{
+    DIGEST_LEN, Kernel, Sm3,
+    dispatch::{Cell, Stream},
+    hash, many,
+};
 use crate::{Error, Messages, cpu::Machine};
 
 /// HMAC-SM3 of one stream, by the RustCrypto `Mac` traits.

@@ -30,6 +30,7 @@ use super::{avx2, avx512, sse};
 pub struct Lanes(States);
 
 /// A kernel's token beside the chaining values of its lanes.
+#[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each `Lanes`")]
 #[derive(Clone)]
 enum States {
     Portable(Portable, State<1>),

@@ -94,7 +94,8 @@ pub(super) fn hmac_many(
     for (window, out) in out.chunks_mut(WINDOW).enumerate() {
         let (from, to) = (window * WINDOW, window * WINDOW + out.len());
         let keys = keys.range(from, to);
-        let keyed = |pad, messages| Batch { v: IV, blocks: 0, head: Head::Key(keys, pad), messages };
+        let keyed =
+            |pad, messages| Batch { v: IV, blocks: 0, head: Head::Key(keys, pad), messages };
         let digests = &mut inner[..out.len() * DIGEST_LEN];
         keyed(0x36, messages.range(from, to)).hash(cell, stream, digests.as_chunks_mut().0);
         let digests = Messages::strided(digests, DIGEST_LEN, DIGEST_LEN, out.len())?;
@@ -359,7 +360,7 @@ impl<'a> Batch<'a> {
                 let body = |lane| &self.messages.get(index(lane))[head..body_end];
                 kernel = Some(lanes.compress_lanes(&mut state, &::core::array::from_fn(body)));
             }
-            if total_len % 64 != 0 {
+            if !total_len.is_multiple_of(64) {
                 for (lane, scratch) in scratch.iter_mut().enumerate() {
                     let rest = &self.messages.get(index(lane))[body_end..];
                     self.fill_tail(index(lane), headless, rest, scratch);

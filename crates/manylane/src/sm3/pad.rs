@@ -19,13 +19,13 @@ pub fn pad(tail: &[u8], total_len: u64, out: &mut [u8; 128]) -> usize {
 /// Whether the last block of a message of `total_len` bytes holds no byte of it, so that all
 /// messages of that length share it.
 pub(super) fn last_block_is_constant(total_len: u64) -> bool {
-    total_len % 64 == 0 || total_len % 64 >= 56
+    total_len.is_multiple_of(64) || total_len % 64 >= 56
 }
 
 /// That shared last block.
 pub(super) fn constant_block(total_len: u64) -> [u8; 64] {
     let mut block = [0; 64];
-    if total_len % 64 == 0 {
+    if total_len.is_multiple_of(64) {
         block[0] = 0x80;
     }
     block[56..].copy_from_slice(&(total_len << 3).to_be_bytes());
