@@ -27,7 +27,8 @@ fn main() {
         let git = |arguments: &[&str]| output(Command::new("git").args(arguments));
         if let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) {
             let changes = git(&["status", "--porcelain", "--", "../../crates"]);
-            let mark = if changes.is_some_and(|changes| changes.is_empty()) { "" } else { "-dirty" };
+            let mark =
+                if changes.is_some_and(|changes| changes.is_empty()) { "" } else { "-dirty" };
             println!("cargo::rustc-env=MANYLANE_COMMIT={commit}{mark}");
         }
     }

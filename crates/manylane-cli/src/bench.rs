@@ -42,6 +42,8 @@ mod model;
 mod os;
 pub(crate) mod peers;
 mod report;
+#[cfg(test)]
+mod schema;
 mod setup;
 mod sm3;
 mod stats;

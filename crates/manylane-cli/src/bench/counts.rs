@@ -58,11 +58,8 @@ pub(super) const SM3_AVX512: Sm3Lanes =
 /// With AVX2: logic has two operands, and a rotation is three operations, but one by eight bits,
 /// which half of P_0 and of P_1 reduces to, is a byte shuffle. So 31 operations a round, 34 from
 /// the sixteenth on (FF and GG are four and three instead of two and two), and 16 a word.
-pub(super) const SM3_AVX2: Sm3Lanes = Sm3Lanes {
-    lanes: 8,
-    rounds: 31.0 * 16.0 + 34.0 * 48.0,
-    expansion: 16.0 * 52.0 + 64.0,
-};
+pub(super) const SM3_AVX2: Sm3Lanes =
+    Sm3Lanes { lanes: 8, rounds: 31.0 * 16.0 + 34.0 * 48.0, expansion: 16.0 * 52.0 + 64.0 };
 
 impl Sm3Lanes {
     /// Clocks for so many blocks, of which `constant` need no expansion.

@@ -95,7 +95,10 @@ mod tests {
     fn rows_hold_what_was_asked_for() {
         let mut rng = fastrand::Rng::with_seed(1);
         let equal = Rows::equal(64, 3, &mut rng);
-        assert_eq!((equal.count(), equal.total_bytes(), equal.messages().get(2).len()), (3, 192, 64));
+        assert_eq!(
+            (equal.count(), equal.total_bytes(), equal.messages().get(2).len()),
+            (3, 192, 64)
+        );
         let unequal = Rows::unequal(&[0, 5, 1], &mut rng);
         let lengths: Vec<_> = (0..3).map(|i| unequal.messages().get(i).len()).collect();
         assert_eq!((lengths, unequal.total_bytes()), (vec![0, 5, 1], 6));
@@ -114,7 +117,8 @@ mod tests {
 
     #[test]
     fn labels() {
-        let labels = [(0, "0 B"), (64, "64 B"), (1024, "1 KiB"), (1500, "1500 B"), (3 << 20, "3 MiB")];
+        let labels =
+            [(0, "0 B"), (64, "64 B"), (1024, "1 KiB"), (1500, "1500 B"), (3 << 20, "3 MiB")];
         for (bytes, label) in labels {
             assert_eq!(bytes_label(bytes), label);
         }

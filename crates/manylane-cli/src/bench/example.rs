@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use super::{
     latency::{self, LatencyGroup, LatencyLog},
     measure::{Cores, Effort, Group, Log, Logs, Plan, SEED, Sample, Verdict, Work},
-    model::{Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind, Summary},
+    model::{
+        Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind, Summary,
+    },
 };
 
 /// Its setup.

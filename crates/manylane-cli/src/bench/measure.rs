@@ -16,8 +16,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{
-    latency::{self, LatencyGroup, LatencyLog},
     clock::{Clock, Reading},
+    latency::{self, LatencyGroup, LatencyLog},
     os::{self, Affinity, Scope},
 };
 
@@ -43,7 +43,7 @@ impl Effort {
 }
 
 /// Seed of everything a run draws: data, lengths, the order of turns.
-pub(super) const SEED: u64 = 0x6d61_6e79_6c61_6e65;
+pub(super) const SEED: u64 = 0x6d61_6e79;
 
 /// Which processors a group uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -327,7 +327,7 @@ fn calls_for(contender: &mut Contender, sample: Duration) -> u32 {
     }
 }
 
-fn check_agreement(contenders: &[Contender]) -> Result<(), String> {
+pub(super) fn check_agreement(contenders: &[Contender]) -> Result<(), String> {
     let Some((first, others)) = contenders.split_first() else { return Ok(()) };
     let differs = |other: &&Contender| {
         let common = first.output.len().min(other.output.len());

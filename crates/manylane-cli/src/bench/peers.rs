@@ -166,13 +166,8 @@ impl OpenSsl {
             return_size: usize::MAX,
         };
         const UTF8_STRING: c_uint = 4;
-        let end = OsslParam {
-            key: null(),
-            data_type: 0,
-            data: null_mut(),
-            data_size: 0,
-            return_size: 0,
-        };
+        let end =
+            OsslParam { key: null(), data_type: 0, data: null_mut(), data_size: 0, return_size: 0 };
         let params = [param(c"digest", UTF8_STRING, c"SM3"), end];
         // SAFETY: the context is live; the parameters end with an empty one and are only read.
         let ok = unsafe { (self.f.EVP_MAC_init)(context, [0].as_ptr(), 1, params.as_ptr()) };

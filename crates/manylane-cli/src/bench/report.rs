@@ -23,9 +23,8 @@ impl Table {
             let longest = cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0);
             longest.max(self.columns[column].chars().count())
         };
-        let is_number = |column: usize| {
-            cells(column).all(|cell| !cell.starts_with(char::is_alphabetic))
-        };
+        let is_number =
+            |column: usize| cells(column).all(|cell| !cell.starts_with(char::is_alphabetic));
         let shapes: Vec<_> =
             (0..self.columns.len()).map(|column| (width(column), is_number(column))).collect();
         let line = |row: &mut dyn Iterator<Item = &str>| {
@@ -49,7 +48,8 @@ impl Table {
     /// As a section of a Markdown document.
     pub(super) fn markdown(&self) -> String {
         let mut text = format!("## {}\n\n", self.title);
-        text += &format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
+        text +=
+            &format!("| {} |\n|{}\n", self.columns.join(" | "), "---|".repeat(self.columns.len()));
         for row in &self.rows {
             text += &format!("| {} |\n", row.join(" | "));
         }
@@ -71,25 +71,27 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
             table.rows.push(row(parameter, group, measured, summary));
         }
     }
-    tables.extend(plan.latencies.iter().map(|group| Table {
-        title: group.part.to_owned(),
-        columns: vec!["work", "load", "units/s", "±95%", "p50 µs", "±95%", "p99 µs", "±95%"],
-        rows: summary
-            .results
-            .iter()
-            .filter(|measured| measured.group == group.id)
-            .enumerate()
-            .map(|(i, measured)| {
-                let parameter = if i == 0 { &group.parameter[..] } else { "" };
-                let mut row = vec![parameter.to_owned(), measured.contender.clone()];
-                for metric in [Metric::UnitsPerS, Metric::P50Us, Metric::P99Us] {
-                    let figure = measured.metrics.get(&metric);
-                    row.push(figure.map_or_else(String::new, |figure| number(figure.median)));
-                    row.push(figure.map_or_else(String::new, |figure| half_width(*figure)));
-                }
-                row
-            })
-            .collect(),
+    tables.extend(plan.latencies.iter().map(|group| {
+        Table {
+            title: group.part.to_owned(),
+            columns: vec!["work", "load", "units/s", "±95%", "p50 µs", "±95%", "p99 µs", "±95%"],
+            rows: summary
+                .results
+                .iter()
+                .filter(|measured| measured.group == group.id)
+                .enumerate()
+                .map(|(i, measured)| {
+                    let parameter = if i == 0 { &group.parameter[..] } else { "" };
+                    let mut row = vec![parameter.to_owned(), measured.contender.clone()];
+                    for metric in [Metric::UnitsPerS, Metric::P50Us, Metric::P99Us] {
+                        let figure = measured.metrics.get(&metric);
+                        row.push(figure.map_or_else(String::new, |figure| number(figure.median)));
+                        row.push(figure.map_or_else(String::new, |figure| half_width(*figure)));
+                    }
+                    row
+                })
+                .collect(),
+        }
     }));
     tables.retain(|table| !table.rows.is_empty());
     tables
@@ -104,8 +106,20 @@ fn empty_table(group: &Group) -> Table {
     Table {
         title: group.part.to_owned(),
         columns: vec![
-            "work", "contender", "bytes/clock", "clocks/unit", "±95%", "GB/s", "units/s", times,
-            "±95%", "of ceiling", "GHz", "data", "kept", "put aside",
+            "work",
+            "contender",
+            "bytes/clock",
+            "clocks/unit",
+            "±95%",
+            "GB/s",
+            "units/s",
+            times,
+            "±95%",
+            "of ceiling",
+            "GHz",
+            "data",
+            "kept",
+            "put aside",
         ],
         rows: Vec::new(),
     }
@@ -131,7 +145,9 @@ fn row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -
         median(Metric::UnitsPerS),
         ratio.map_or_else(String::new, |ratio| number(ratio.median)),
         ratio.map_or_else(String::new, half_width),
-        measured.share_of_ceiling.map_or_else(String::new, |share| format!("{:.0}%", share * 100.0)),
+        measured
+            .share_of_ceiling
+            .map_or_else(String::new, |share| format!("{:.0}%", share * 100.0)),
         measured.clock_hz.map_or_else(String::new, |hz| format!("{:.2}", hz / 1e9)),
         match measured.working_set_bytes {
             small if small < 1 << 10 => bytes_label(small),

@@ -12,9 +12,7 @@ use super::{
     clock::{self, Reading},
     counts::Core,
     measure::{Effort, Runner, SEED},
-    model::{
-        Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind,
-    },
+    model::{Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind},
     peers,
     stats::median,
 };
@@ -42,7 +40,8 @@ pub(super) fn describe(suites: &[String], quick: bool, runner: &Runner) -> Setup
 
 /// The medians of each chain, which are to agree; a disturbed reading moves neither.
 fn clock_setup(readings: &[Reading]) -> Option<ClockSetup> {
-    let by = |chain: fn(&Reading) -> f64| median(&mut readings.iter().map(chain).collect::<Vec<_>>());
+    let by =
+        |chain: fn(&Reading) -> f64| median(&mut readings.iter().map(chain).collect::<Vec<_>>());
     let (hz_by_add, hz_by_other) = (by(|reading| reading.by_add)?, by(|reading| reading.by_other)?);
     Some(ClockSetup {
         hz_by_add,

@@ -46,3 +46,39 @@ fn lane_machines() -> impl Iterator<Item = Machine> {
 fn stream_machines() -> impl Iterator<Item = Machine> {
     Machine::ALL.into_iter().filter(|&machine| Sm3::new_on(machine).is_ok())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The smallest group of each part: all its contenders can be built, run, and agree. How
+    /// long they take is not looked at.
+    #[test]
+    fn contenders_compute_the_same() {
+        let parts =
+            ["sm3/many/64", "sm3/stream/64", "sm3/hmac/64", "sm3/pbkdf2/500", "sm3/cores/64"];
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut seen = 0;
+        for group in plan().groups.iter().filter(|group| parts.contains(&&group.id[..])) {
+            let mut contenders = (group.build)(&mut rng).unwrap();
+            for contender in &mut contenders {
+                (contender.call)(&mut contender.output);
+                assert!(contender.output.iter().any(|&byte| byte != 0), "{}", contender.name);
+            }
+            crate::bench::measure::check_agreement(&contenders).unwrap();
+            assert!(contenders.iter().any(|contender| !contender.peer), "{}", group.id);
+            seen += 1;
+        }
+        assert_eq!(seen, parts.len());
+    }
+
+    #[test]
+    fn groups_have_names_of_their_own() {
+        let plan = plan();
+        let timed = plan.groups.iter().map(|group| &group.id);
+        let ids: Vec<_> = timed.chain(plan.latencies.iter().map(|group| &group.id)).collect();
+        let unique: std::collections::BTreeSet<_> = ids.iter().collect();
+        assert_eq!(ids.len(), unique.len());
+        assert!(ids.iter().all(|id| id.starts_with("sm3/") && id.split('/').count() == 3));
+    }
+}

@@ -47,14 +47,15 @@ impl Estimate {
     /// do not touch, which would be a test at far more than 95%.
     pub(super) fn over(self, base: Estimate) -> Estimate {
         let ratio = self.median / base.median;
-        let interval = self.interval.zip(base.interval).map(|((low, high), (base_low, base_high))| {
-            let side = |x: f64, x_median: f64, y: f64, y_median: f64| {
-                (x / x_median).ln().hypot((y / y_median).ln())
-            };
-            let down = side(low, self.median, base_high, base.median);
-            let up = side(high, self.median, base_low, base.median);
-            (ratio * (-down).exp(), ratio * up.exp())
-        });
+        let interval =
+            self.interval.zip(base.interval).map(|((low, high), (base_low, base_high))| {
+                let side = |x: f64, x_median: f64, y: f64, y_median: f64| {
+                    (x / x_median).ln().hypot((y / y_median).ln())
+                };
+                let down = side(low, self.median, base_high, base.median);
+                let up = side(high, self.median, base_low, base.median);
+                (ratio * (-down).exp(), ratio * up.exp())
+            });
         Estimate { median: ratio, interval }
     }
 }

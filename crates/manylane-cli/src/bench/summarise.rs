@@ -21,9 +21,8 @@ pub(super) fn group(group: &Group, logs: &[Log]) -> (Vec<Measured>, Vec<Ratio>, 
     }
     let base = group.base.and_then(|base| logs.iter().find(|log| log.name == base));
     let others = logs.iter().filter(|log| Some(&log.name[..]) != group.base);
-    let ratios = base.map_or_else(Vec::new, |base| {
-        others.filter_map(|log| ratio(group, log, base)).collect()
-    });
+    let ratios = base
+        .map_or_else(Vec::new, |base| others.filter_map(|log| ratio(group, log, base)).collect());
     (measured, ratios, missing)
 }
 
@@ -97,7 +96,8 @@ fn by_visit(log: &Log, value: impl Fn(&Sample) -> Option<f64>) -> Vec<f64> {
 }
 
 fn count(log: &Log) -> Samples {
-    let mut samples = Samples { visits: by_visit(log, |_| Some(0.0)).len() as u32, ..<_>::default() };
+    let mut samples =
+        Samples { visits: by_visit(log, |_| Some(0.0)).len() as u32, ..<_>::default() };
     for sample in &log.samples {
         *match sample.verdict {
             Verdict::Kept => &mut samples.kept,

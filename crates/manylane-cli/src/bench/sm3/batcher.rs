@@ -1,11 +1,6 @@
 //! Latency of the batcher: what a server's task waits for the digest of one message.
 
-use std::{
-    collections::VecDeque,
-    sync::mpsc,
-    thread,
-    time::Instant,
-};
+use std::{collections::VecDeque, sync::mpsc, thread, time::Instant};
 
 use manylane_engine::{BatchFuture, Batcher, BatcherConfig};
 
@@ -70,7 +65,10 @@ fn capacity(batcher: &Batcher, config: &BatcherConfig, message: &[u8]) -> Result
 }
 
 fn drain(futures: VecDeque<BatchFuture>) -> Result<(), String> {
-    futures.into_iter().try_for_each(|future| future.wait().map(drop)).map_err(|why| why.to_string())
+    futures
+        .into_iter()
+        .try_for_each(|future| future.wait().map(drop))
+        .map_err(|why| why.to_string())
 }
 
 /// Seconds from each message's arrival to its digest. This thread submits; another waits for the

@@ -2,7 +2,10 @@
 
 use std::{
     ops::Range,
-    sync::{Arc, Barrier, Mutex, atomic::{AtomicBool, Ordering}},
+    sync::{
+        Arc, Barrier, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     thread::{self, JoinHandle},
 };
 
@@ -53,11 +56,7 @@ fn engine(rows: &Arc<Rows>) -> Contender {
         name: "Engine::hash_many".into(),
         kernel: None,
         peer: false,
-        work: Work {
-            bytes: rows.total_bytes(),
-            units: rows.count() as u64,
-            counted_clocks: None,
-        },
+        work: Work { bytes: rows.total_bytes(), units: rows.count() as u64, counted_clocks: None },
         output: vec![0; rows.count() * sm3::DIGEST_LEN],
         call: Box::new(move |out| {
             Engine::global()
@@ -107,8 +106,7 @@ impl Team {
     ) -> Self {
         let gate = Arc::new(Barrier::new(ranges.len() + 1));
         let closing = Arc::new(AtomicBool::new(false));
-        let mut team =
-            Team { gate, closing, parts: Vec::new(), threads: Vec::new() };
+        let mut team = Team { gate, closing, parts: Vec::new(), threads: Vec::new() };
         for range in ranges {
             let part = Part::new(Mutex::new(vec![[0; sm3::DIGEST_LEN]; range.len()]));
             team.parts.push(Arc::clone(&part));

@@ -3,8 +3,8 @@
 use manylane::{Messages, sm3::HmacSm3};
 
 use super::{
-    Contender, Cores, Gcrypt, Group, LIBGCRYPT, OPENSSL, OpenSsl, Rc, Rows, Work, bytes_label, lane_machines,
-    sm3,
+    Contender, Cores, Gcrypt, Group, LIBGCRYPT, OPENSSL, OpenSsl, Rc, Rows, Work, bytes_label,
+    lane_machines, sm3,
 };
 
 /// Lengths of messages, their number, and the length of the keys.
@@ -106,7 +106,9 @@ fn pbkdf2() -> Group {
                 peer: matches!(name, OPENSSL | LIBGCRYPT),
                 work,
                 output: vec![0; sm3::DIGEST_LEN],
-                call: Box::new(move |out| derive(b"password", b"salt of 16 bytes", ITERATIONS, out)),
+                call: Box::new(move |out| {
+                    derive(b"password", b"salt of 16 bytes", ITERATIONS, out)
+                }),
             };
             let mut contenders = vec![contender("sm3::pbkdf2", sm3::pbkdf2)];
             if OpenSsl::get().is_ok() {

@@ -1,8 +1,8 @@
 //! One message after another, each as one stream: what one file or one request costs.
 
 use super::{
-    Contender, Core, Cores, Digest, Gcrypt, Group, LIBGCRYPT, Machine, OPENSSL, OpenSsl, Rc, Rows, Sm3, Work,
-    bytes_label, counts, sm3, stream_machines,
+    Contender, Core, Cores, Digest, Gcrypt, Group, LIBGCRYPT, Machine, OPENSSL, OpenSsl, Rc, Rows,
+    Sm3, Work, bytes_label, counts, sm3, stream_machines,
 };
 
 /// Lengths of the stream.
