@@ -6,16 +6,21 @@
 //! everyone it kept waiting (a closed loop, which waits for each answer before the next request,
 //! would count one slow request where there were hundreds).
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use super::{
     model::{Figure, Measured, Metric, RawLatency, Samples},
     stats::{Estimate, percentile},
 };
-use std::collections::BTreeMap;
 
 /// Percentiles that are recorded of each visit.
 pub(super) const PERCENTILES: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 100.0];
+
+/// Measures the capacity and each load once.
+pub(super) type Visit = Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Observed>, String>>;
 
 /// Loads to measure, as one group.
 pub(super) struct LatencyGroup {
@@ -25,9 +30,7 @@ pub(super) struct LatencyGroup {
     /// What a request is, in the plural.
     pub(super) unit: &'static str,
     pub(super) bytes_per_unit: u64,
-    /// Measures all loads once: the capacity first, then each load.
-    #[allow(clippy::type_complexity, reason = "a function, in words no shorter")]
-    pub(super) visit: Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Observed>, String>>,
+    pub(super) visit: Visit,
 }
 
 /// What one visit saw of one load.

@@ -65,6 +65,12 @@ pub(super) struct Work {
     pub(super) counted_clocks: Option<f64>,
 }
 
+/// Does the work once, into a contender's output.
+pub(super) type Call = Box<dyn FnMut(&mut [u8])>;
+
+/// Makes contenders, with data drawn anew.
+pub(super) type Build = Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Contender>, String>>;
+
 /// One way to do a group's work.
 pub(super) struct Contender {
     pub(super) name: String,
@@ -76,7 +82,7 @@ pub(super) struct Contender {
     /// Where it puts what it computes. Contenders of a group are compared in as much of it as
     /// they share: slow ones may take only the first messages, for a sample to stay short.
     pub(super) output: Vec<u8>,
-    pub(super) call: Box<dyn FnMut(&mut [u8])>,
+    pub(super) call: Call,
 }
 
 /// Contenders that are compared with one another.
@@ -95,7 +101,7 @@ pub(super) struct Group {
     pub(super) cores: Cores,
     /// Whether all contenders must produce the same output.
     pub(super) same_output: bool,
-    pub(super) build: Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Contender>, String>>,
+    pub(super) build: Build,
 }
 
 /// All that a run is to measure.

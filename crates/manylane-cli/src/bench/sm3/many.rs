@@ -163,6 +163,6 @@ fn counted(machine: Machine, core: Option<Core>, messages: &Messages) -> Option<
     let blocks = lengths.clone().map(counts::sm3_blocks).sum();
     // The padding of equal lengths in whole blocks is one block, the same for all.
     let first = messages.get(0).len() as u64;
-    let constant = first % 64 == 0 && lengths.clone().all(|len| len == first);
+    let constant = first.is_multiple_of(64) && lengths.clone().all(|len| len == first);
     Some(count.clocks(core?, blocks, if constant { messages.len() as u64 } else { 0 }))
 }
