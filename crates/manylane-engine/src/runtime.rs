@@ -36,23 +36,44 @@ pub(crate) fn wake_on_time() {
     }
 }
 
-/// Threads that start when they are first needed.
+/// A value that every process has of its own.
 ///
 /// After a `fork`, the child has none of its parent's threads and may have some of its locks
-/// held for ever. So what belongs to one process is kept in a [`Generation`] of its own, and the
-/// child never touches its parent's.
+/// held for ever. So what concerns threads is kept in here, and the child never touches its
+/// parent's. (A process told apart by its number: one with the number of an ancestor that ended
+/// would be mistaken for it.)
+pub(crate) struct PerProcess<T> {
+    pid: u32,
+    value: T,
+    /// That of a forked child.
+    next: OnceLock<Box<PerProcess<T>>>,
+}
+
+impl<T: Default> PerProcess<T> {
+    /// This process's, by default until it is used.
+    pub(crate) fn get(&self) -> &T {
+        let pid = process::id();
+        let mut this = self;
+        while this.pid != pid {
+            this = this.next.get_or_init(Box::default);
+        }
+        &this.value
+    }
+}
+
+impl<T: Default> Default for PerProcess<T> {
+    fn default() -> Self {
+        PerProcess { pid: process::id(), value: T::default(), next: OnceLock::new() }
+    }
+}
+
+/// Threads that start when they are first needed.
 pub(crate) struct Pool {
     limit: usize,
-    first: Generation,
+    shared: PerProcess<Arc<Shared>>,
 }
 
-/// The pool of one process; forked children append theirs.
-struct Generation {
-    pid: u32,
-    shared: Arc<Shared>,
-    next: OnceLock<Box<Generation>>,
-}
-
+#[derive(Default)]
 struct Shared {
     state: Mutex<State>,
     /// Signalled when there is a job, or none will come.
@@ -98,7 +119,7 @@ unsafe impl Sync for Job {}
 impl Pool {
     /// A pool of at most `limit` threads.
     pub(crate) fn new(limit: usize) -> Self {
-        Pool { limit, first: Generation::new() }
+        Pool { limit, shared: PerProcess::default() }
     }
 
     /// Calls `main` on this thread and, meanwhile, `help` on up to `helpers` others. Returns when
@@ -118,7 +139,7 @@ impl Pool {
         if helpers == 0 {
             return main();
         }
-        let shared = &self.generation().shared;
+        let shared = self.shared.get();
         // SAFETY: only the lifetime changes, to one that this function enforces: `Open` takes the
         // job back before `help` goes out of scope, on unwinding too.
         let call = unsafe {
@@ -136,31 +157,14 @@ impl Pool {
         }
         result
     }
-
-    /// That of this process.
-    fn generation(&self) -> &Generation {
-        let pid = process::id();
-        let mut generation = &self.first;
-        while generation.pid != pid {
-            generation = generation.next.get_or_init(|| Box::new(Generation::new()));
-        }
-        generation
-    }
 }
 
 impl Drop for Pool {
     /// Lets the threads end; none is waited for.
     fn drop(&mut self) {
-        let shared = &self.generation().shared;
+        let shared = self.shared.get();
         lock(&shared.state).closed = true;
         shared.work.notify_all();
-    }
-}
-
-impl Generation {
-    fn new() -> Self {
-        let shared = Shared { state: Mutex::default(), work: Condvar::new() };
-        Generation { pid: process::id(), shared: Arc::new(shared), next: OnceLock::new() }
     }
 }
 
