@@ -10,9 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use indicatif::{
-    BinaryBytes, DecimalBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle,
-};
+use indicatif::{DecimalBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use manylane_engine::Progress;
 
 use crate::cli::When;
@@ -67,8 +65,10 @@ pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
 
 fn draw(counts: &Progress, total: Option<u64>, start: Instant, done: &mpsc::Receiver<()>) {
     let (length, template) = match total {
-        Some(total) => (Some(total), "{wide_bar} {bytes}/{total_bytes}  {msg}  {eta}"),
-        None => (None, "{spinner} {bytes}  {msg}"),
+        Some(total) => {
+            (Some(total), "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  {msg}  {eta}")
+        }
+        None => (None, "{spinner} {decimal_bytes}  {msg}"),
     };
     let bar = ProgressBar::with_draw_target(length, ProgressDrawTarget::stderr());
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -90,7 +90,7 @@ fn draw(counts: &Progress, total: Option<u64>, start: Instant, done: &mpsc::Rece
 /// Where no bar can be drawn: a line each second.
 fn print(counts: &Progress, start: Instant, done: &mpsc::Receiver<()>) {
     loop {
-        let bytes = BinaryBytes(counts.bytes());
+        let bytes = DecimalBytes(counts.bytes());
         let _ = writeln!(std::io::stderr(), "manylane: {bytes}, {}", summary(counts, start));
         if done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
             break;

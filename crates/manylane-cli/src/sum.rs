@@ -16,7 +16,7 @@ use std::{
 };
 
 use clap::{
-    ValueEnum,
+    ValueEnum, ValueHint,
     builder::{OsStringValueParser, TypedValueParser as _},
 };
 use manylane_cli::lines::{End, Kind, Style};
@@ -114,7 +114,10 @@ pub(crate) struct Args {
     common: Common,
 
     /// Files to read; standard input if there is none, or for -
-    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(PathBuf::from))]
+    // The parser that `PathBuf` has of itself refuses the empty name, which is a file like any other
+    // that does not exist.
+    #[arg(value_name = "FILE", value_hint = ValueHint::AnyPath)]
+    #[arg(value_parser = OsStringValueParser::new().map(PathBuf::from))]
     files: Vec<PathBuf>,
 }
 
