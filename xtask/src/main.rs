@@ -6,6 +6,7 @@ mod fuzz;
 mod licences;
 mod needs;
 mod objcode;
+mod readme;
 mod steps;
 mod suite;
 mod sum_bench;
@@ -39,6 +40,8 @@ enum Task {
     Test(suite::Options),
     /// The mechanical rules of the sources: unsafe code, file sizes, documents, manifests.
     Tidy,
+    /// The tables in the READMEs, from the records under bench/runs.
+    Gen(readme::Options),
     /// Licences, origins and versions of all dependencies.
     Licences,
     /// Constant time by valgrind: secrets marked undefined, no branch or index may depend on one.
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Test(options) => return suite::run(&options),
         Task::Tidy => tidy::run(),
+        Task::Gen(options) => readme::run(&options),
         Task::Licences => licences::run(),
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),

@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, arm, cargo, constant_time, licences, needs, objcode, output_of, root, steps::Steps,
-    tidy,
+    Result, arm, cargo, constant_time, licences, needs, objcode, output_of, readme, root,
+    steps::Steps, tidy,
 };
 
 #[derive(Args)]
@@ -26,6 +26,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     let mut steps = Steps::default();
     steps.check("what the tests need", || needs::provide(!options.no_install));
     steps.check("tidy", tidy::run);
+    steps.check("figures of the READMEs", || readme::run(&readme::Options { check: true }));
     steps.command("rustfmt", cargo().args(["fmt", "--all", "--check"]));
     steps.check("licences", licences::run);
     steps.command(
