@@ -27,7 +27,7 @@ pub enum Machine {
     Avx2,
     /// x86-64 with AVX-512 F, BW, DQ and VL, and BMI2: sixteen 32-bit lanes.
     Avx512,
-    /// AArch64 with Advanced SIMD: four 32-bit lanes.
+    /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes.
     Neon,
     /// AArch64 with the Armv8.2 SM3 instructions.
     ArmCrypto,

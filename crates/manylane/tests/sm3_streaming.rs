@@ -163,3 +163,16 @@ fn reset_leaves_nothing_behind() {
         }
     }
 }
+
+/// No stream stands in for another, however many blocks it is given at once.
+#[test]
+fn the_machine_that_was_asked_for_runs() {
+    for machine in stream_machines() {
+        for blocks in [1, 2, 7, 8, 9, 16, 17, 33] {
+            let sm3 = on(machine).chain_update(painted(63, 0));
+            assert_eq!(sm3.kernel(), None, "{machine}: no block is full");
+            let sm3 = sm3.chain_update(painted(64 * blocks, 1));
+            assert_eq!(sm3.kernel().unwrap().machine(), machine, "{blocks} blocks");
+        }
+    }
+}

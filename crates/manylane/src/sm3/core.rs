@@ -22,6 +22,7 @@ pub struct Sm3Core {
     v: [u32; 8],
     blocks: u64,
     stream: Stream,
+    kernel: Option<Kernel>,
 }
 
 digest::buffer_fixed!(
@@ -56,6 +57,11 @@ impl Sm3 {
         Ok(Sm3::compose(core, Buffer::<Sm3Core>::default()))
     }
 
+    /// The kernel that has compressed blocks, as it named itself; none before the first full block.
+    pub fn kernel(&self) -> Option<Kernel> {
+        self.clone().decompose().0.kernel
+    }
+
     /// What has been absorbed so far, to continue many messages from.
     pub fn midstate(&self) -> Midstate {
         let (core, buffer) = self.clone().decompose();
@@ -83,7 +89,8 @@ impl UpdateCore for Sm3Core {
     #[inline]
     fn update_blocks(&mut self, blocks: &[Block<Self>]) {
         self.blocks += blocks.len() as u64;
-        self.stream.compress(&mut self.v, digest::array::Array::cast_slice_to_core(blocks));
+        let blocks = digest::array::Array::cast_slice_to_core(blocks);
+        self.kernel = Some(self.stream.compress(&mut self.v, blocks));
     }
 }
 
@@ -102,7 +109,7 @@ impl FixedOutputCore for Sm3Core {
 impl Default for Sm3Core {
     #[inline]
     fn default() -> Self {
-        Sm3Core { v: IV, blocks: 0, stream: Stream::best() }
+        Sm3Core { v: IV, blocks: 0, stream: Stream::best(), kernel: None }
     }
 }
 
@@ -152,6 +159,7 @@ impl SerializableState for Sm3Core {
             v: ::core::array::from_fn(|i| u32::from_be_bytes(words[i])),
             blocks,
             stream: Stream::best(),
+            kernel: None,
         })
     }
 }
