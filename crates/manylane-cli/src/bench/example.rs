@@ -70,6 +70,7 @@ pub(super) fn group() -> Group {
         unit: "messages",
         working_set: 100,
         base: Some("peer"),
+        pairs: vec![("peer".into(), "ours".into())],
         cores: Cores::One,
         same_output: false,
         build: Box::new(|_| Ok(Vec::new())),

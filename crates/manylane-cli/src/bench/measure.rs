@@ -98,6 +98,8 @@ pub(super) struct Group {
     pub(super) working_set: u64,
     /// The contender that the others are set in relation to.
     pub(super) base: Option<&'static str>,
+    /// Contenders to set in relation to others than the base, by name.
+    pub(super) pairs: Vec<(String, String)>,
     pub(super) cores: Cores,
     /// Whether all contenders must produce the same output.
     pub(super) same_output: bool,
@@ -368,6 +370,7 @@ mod tests {
             unit: "calls",
             working_set: 1,
             base: Some("a"),
+            pairs: Vec::new(),
             cores: Cores::One,
             same_output: true,
             build: Box::new(move |_| Ok(vec![contender("a", bytes[0]), contender("b", bytes[1])])),

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{
     data::bytes_label,
     measure::{Group, Plan},
-    model::{Figure, Measured, Metric, Setup, Summary},
+    model::{Figure, Measured, Metric, Ratio, Setup, Summary},
 };
 
 /// A table of text.
@@ -70,6 +70,7 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
             let parameter = if i == 0 { &group.parameter[..] } else { "" };
             table.rows.push(row(parameter, group, measured, summary));
         }
+        tables.extend(pairs(group, summary));
     }
     tables.extend(plan.latencies.iter().map(|group| {
         Table {
@@ -95,6 +96,22 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     }));
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// Ratios to others than the group's base.
+fn pairs(group: &Group, summary: &Summary) -> Option<Table> {
+    let ratios = summary.ratios.iter().filter(|ratio| {
+        ratio.group == group.id && group.base.is_none_or(|base| ratio.base != base)
+    });
+    let row = |ratio: &Ratio| {
+        let figure = ratio.figure;
+        let speed = format!("{:.1}%", figure.median * 100.0);
+        vec![ratio.contender.clone(), ratio.base.clone(), speed, half_width(figure)]
+    };
+    let rows: Vec<_> = ratios.map(row).collect();
+    let title = format!("{}: speed of one in relation to another", group.part);
+    let columns = vec!["contender", "in relation to", "speed", "±95%"];
+    (!rows.is_empty()).then_some(Table { title, columns, rows })
 }
 
 fn empty_table(group: &Group) -> Table {
@@ -132,7 +149,10 @@ fn row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -
     let ratio = summary
         .ratios
         .iter()
-        .find(|ratio| ratio.group == group.id && ratio.contender == measured.contender)
+        .find(|ratio| {
+            (&ratio.group, &ratio.contender) == (&group.id, &measured.contender)
+                && Some(&ratio.base[..]) == group.base
+        })
         .map(|ratio| ratio.figure);
     let samples = measured.samples;
     vec![
@@ -278,4 +298,50 @@ pub(super) fn markdown(tables: &[Table], summary: &Summary) -> String {
         text += &format!("- {line}\n");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::example;
+
+    #[test]
+    fn reports_say_what_was_and_what_was_not_measured() {
+        let (plan, _) = example::plan_and_logs();
+        let mut summary = example::summary();
+        summary.not_measured.insert("suite/part/2/ours".into(), "disturbed".into());
+        let tables = tables(&plan, &summary);
+        let titles: Vec<_> = tables.iter().map(|table| &table.title[..]).collect();
+        assert_eq!(titles, ["Part", "Part: speed of one in relation to another", "Latency"]);
+        for report in [text(&tables, &summary), markdown(&tables, &summary)] {
+            for said in [
+                "ours",
+                "2.000",
+                "50.0%",
+                "libgcrypt: not measured: no such file",
+                "machine not run: neon: of another architecture",
+                "not measured: suite/part/2/ours: disturbed",
+                "a quick run",
+            ] {
+                assert!(report.contains(said), "{said} is missing in\n{report}");
+            }
+        }
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let rows = [["µ", "1.5"], ["long", "10.25"]].map(|row| row.map(str::to_owned).to_vec());
+        let table =
+            Table { title: "Title".into(), columns: vec!["name", "figure"], rows: rows.to_vec() };
+        assert_eq!(table.text(), "Title\nname  figure\nµ        1.5\nlong   10.25\n");
+        assert!(table.markdown().contains("| name | figure |\n|---|---|\n| µ | 1.5 |\n"));
+    }
+
+    #[test]
+    fn numbers_keep_four_digits() {
+        let shown = [0.5, 12.345, 123.45, 1234.5, 99_999.0, 123_456.0, 2.5e6, 3.25e9].map(number);
+        let expected =
+            ["0.500", "12.35", "123.5", "1234", "99999", "123.5 k", "2.500 M", "3.250 G"];
+        assert_eq!(shown, expected);
+    }
 }

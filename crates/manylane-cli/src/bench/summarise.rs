@@ -19,10 +19,15 @@ pub(super) fn group(group: &Group, logs: &[Log]) -> (Vec<Measured>, Vec<Ratio>, 
             None => missing.push(format!("{}/{}", group.id, log.name)),
         }
     }
-    let base = group.base.and_then(|base| logs.iter().find(|log| log.name == base));
+    let named = |name: &str| logs.iter().find(|log| log.name == name);
     let others = logs.iter().filter(|log| Some(&log.name[..]) != group.base);
-    let ratios = base
-        .map_or_else(Vec::new, |base| others.filter_map(|log| ratio(group, log, base)).collect());
+    let to_base = others.zip(std::iter::repeat(group.base.and_then(named)));
+    let pairs = group.pairs.iter().map(|(one, other)| (named(one), named(other)));
+    let ratios = to_base
+        .map(|(log, base)| (Some(log), base))
+        .chain(pairs)
+        .filter_map(|(log, base)| ratio(group, log?, base?))
+        .collect();
     (measured, ratios, missing)
 }
 
@@ -152,7 +157,9 @@ mod tests {
         near(Metric::UnitsPerS, 2e7 / 1.045);
         assert!((ours.share_of_ceiling.unwrap() - 1.0 / 1.045).abs() < 1e-3);
         // What slowed both in a visit is no part of their ratio.
-        let [ratio] = &ratios[..] else { panic!("{ratios:?}") };
+        let [ratio, pair] = &ratios[..] else { panic!("{ratios:?}") };
+        assert!((pair.figure.median - 0.5).abs() < 1e-9);
+        assert_eq!((&pair.contender[..], &pair.base[..]), ("peer", "ours"));
         assert!((ratio.figure.median - 2.0).abs() < 1e-9);
         assert!((ratio.figure.low.unwrap() - 2.0).abs() < 1e-9);
         assert_eq!((&ratio.contender[..], &ratio.base[..]), ("ours", "peer"));

@@ -36,6 +36,7 @@ fn group(len: usize) -> Group {
         unit: "messages",
         working_set: (count * (len + sm3::DIGEST_LEN)) as u64,
         base: Some(OPENSSL),
+        pairs: Vec::new(),
         cores: Cores::All,
         same_output: true,
         build: Box::new(move |rng| {

@@ -33,6 +33,7 @@ fn mac(len: usize) -> Group {
         unit: "messages",
         working_set: (COUNT * (KEY_LEN + len + sm3::DIGEST_LEN)) as u64,
         base: Some(OPENSSL),
+        pairs: Vec::new(),
         cores: Cores::One,
         same_output: true,
         build: Box::new(move |rng| {
@@ -95,6 +96,7 @@ fn pbkdf2() -> Group {
         unit: "iterations",
         working_set: 1024,
         base: Some(OPENSSL),
+        pairs: Vec::new(),
         cores: Cores::One,
         same_output: true,
         build: Box::new(|_| {

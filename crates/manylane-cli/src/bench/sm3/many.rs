@@ -35,6 +35,7 @@ fn equal(len: usize, core: Option<Core>) -> Group {
         unit: "messages",
         working_set: (count * (len + sm3::DIGEST_LEN)) as u64,
         base: Some(OPENSSL),
+        pairs: Vec::new(),
         cores: Cores::One,
         same_output: true,
         build: Box::new(move |rng| {
@@ -61,23 +62,28 @@ fn mixed(core: Option<Core>) -> Group {
         unit: "messages",
         working_set: working_set as u64,
         base: Some(OPENSSL),
+        pairs: lane_machines().map(|m| (m.name().to_owned(), fixed(m))).collect(),
         cores: Cores::One,
         // The fixed lengths are other messages.
         same_output: false,
         build: Box::new(move |rng| {
             let rows = Rc::new(Rows::unequal(&lengths, rng));
-            let fixed = Rc::new(Rows::equal(LONGEST / 2, MIXED, rng));
+            let equal = Rc::new(Rows::equal(LONGEST / 2, MIXED, rng));
             let mut contenders = Vec::new();
             for machine in lane_machines() {
                 contenders.push(on_machine(machine.name(), machine, &rows, core)?);
-                let name = format!("{machine}, fixed 2 KiB");
-                contenders.push(on_machine(&name, machine, &fixed, core)?);
+                contenders.push(on_machine(&fixed(machine), machine, &equal, core)?);
             }
             contenders.push(auto(&rows));
             contenders.extend(openssl(&rows));
             Ok(contenders)
         }),
     }
+}
+
+/// Name of a machine's contender for messages of the mean length.
+fn fixed(machine: Machine) -> String {
+    format!("{machine}, fixed {}", bytes_label(LONGEST as u64 / 2))
 }
 
 fn on_machine(

@@ -20,6 +20,7 @@ fn group(len: usize, core: Option<Core>) -> Group {
         unit: "messages",
         working_set: (len + sm3::DIGEST_LEN) as u64,
         base: Some(OPENSSL),
+        pairs: Vec::new(),
         cores: Cores::One,
         same_output: true,
         build: Box::new(move |rng| {
