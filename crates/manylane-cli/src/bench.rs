@@ -154,6 +154,7 @@ fn measure(args: &Args) -> u8 {
     }
     let mut runner = Runner::new(if args.quick { Effort::QUICK } else { Effort::FULL });
     let setup = setup::describe(&suites, args.quick, &runner);
+    let load = setup::Load::now();
     let logs = match runner.run(&plan) {
         Ok(logs) => logs,
         Err(why) => {
@@ -161,7 +162,8 @@ fn measure(args: &Args) -> u8 {
             return exit::FAILED;
         }
     };
-    let summary = summarise(setup, &plan, &logs);
+    let others_load = load.of_others(setup.hardware.processors);
+    let summary = Summary { others_load, ..summarise(setup, &plan, &logs) };
     let tables = report::tables(&plan, &summary);
     if let Some(folder) = &args.output {
         let markdown = report::markdown(&tables, &summary);
@@ -193,6 +195,7 @@ fn summarise(setup: Setup, plan: &Plan, logs: &Logs) -> Summary {
         schema_version: SCHEMA_VERSION,
         kind: SummaryKind::Kind,
         setup,
+        others_load: None,
         results: Vec::new(),
         ratios: Vec::new(),
         not_measured: BTreeMap::new(),

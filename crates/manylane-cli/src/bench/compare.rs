@@ -119,12 +119,13 @@ pub(super) fn compare(a: &Summary, b: &Summary, bound: Bound) -> Result<Comparis
     };
     let (in_a, in_b) = (groups(a), groups(b));
     let unmatched = in_a.symmetric_difference(&in_b).cloned().collect();
+    let busy = a.is_busy() || b.is_busy();
     let mut lines = Vec::new();
     for before in a.results.iter().filter(|measured| in_b.contains(&measured.group)) {
         let same = |after: &&Measured| {
             (&after.group, &after.contender) == (&before.group, &before.contender)
         };
-        lines.extend(compare_one(before, b.results.iter().find(same), bound));
+        lines.extend(compare_one(before, b.results.iter().find(same), bound, busy));
     }
     Ok(Comparison { lines, unmatched })
 }
@@ -143,7 +144,7 @@ fn headline(before: &Measured, after: Option<&Measured>) -> Vec<Metric> {
     Metric::ALL.into_iter().find(both).into_iter().collect()
 }
 
-fn compare_one(before: &Measured, after: Option<&Measured>, bound: Bound) -> Vec<Line> {
+fn compare_one(before: &Measured, after: Option<&Measured>, bound: Bound, busy: bool) -> Vec<Line> {
     let line = |metric| {
         let old = before.metrics[&metric];
         let new = after.map(|after| after.metrics[&metric]);
@@ -156,7 +157,11 @@ fn compare_one(before: &Measured, after: Option<&Measured>, bound: Bound) -> Vec
             before: old.median,
             after: new.map(|new| new.median),
             change,
-            verdict: change.map_or(Verdict::Gone, |change| judge(change, bound)),
+            verdict: match change.map_or(Verdict::Gone, |change| judge(change, bound)) {
+                // Others took the cores that this figure needs all of.
+                Verdict::Regression if busy && !before.one_core => Verdict::Suspect,
+                verdict => verdict,
+            },
         }
     };
     headline(before, after).into_iter().map(line).collect()
@@ -275,6 +280,20 @@ mod tests {
         assert_eq!(judge(slower, BOUND), Verdict::Regression);
         let faster = speed_ratio(Metric::ClocksPerUnit, exactly(110.0), exactly(100.0));
         assert_eq!(judge(faster, BOUND), Verdict::Faster);
+    }
+
+    #[test]
+    fn all_cores_are_not_judged_on_a_busy_machine() {
+        let (mut a, mut b) = (run(1.0, 0.005), run(0.9, 0.005));
+        for summary in [&mut a, &mut b] {
+            summary.results.iter_mut().for_each(|measured| measured.one_core = false);
+        }
+        assert_eq!(verdict(&a, &b), (Verdict::Regression, true));
+        b.others_load = Some(0.5);
+        assert_eq!(verdict(&a, &b), (Verdict::Suspect, false));
+        b.results.iter_mut().for_each(|measured| measured.one_core = true);
+        a.results.iter_mut().for_each(|measured| measured.one_core = true);
+        assert_eq!(verdict(&a, &b), (Verdict::Regression, true), "of undisturbed samples");
     }
 
     #[test]

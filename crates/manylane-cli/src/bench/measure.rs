@@ -275,13 +275,13 @@ impl Runner {
         call(output);
         let before = clock.map(Clock::read);
         let preemptions = os::preemptions(scope);
-        let cpu_time = os::thread_time();
+        let cpu_time = os::processor_time(Scope::Thread);
         let start = Instant::now();
         for _ in 0..calls {
             call(black_box(output));
         }
         let elapsed = start.elapsed();
-        let cpu_time = os::thread_time().saturating_sub(cpu_time);
+        let cpu_time = os::processor_time(Scope::Thread).saturating_sub(cpu_time);
         let preempted = os::preemptions(scope) != preemptions
             || cores == Cores::One && was_away(elapsed, cpu_time);
         let after = clock.map(Clock::read);

@@ -99,10 +99,20 @@ pub(super) struct Summary {
     pub(super) schema_version: u32,
     pub(super) kind: SummaryKind,
     pub(super) setup: Setup,
+    /// Share of the processors' time that other processes used during the run.
+    pub(super) others_load: Option<f64>,
     pub(super) results: Vec<Measured>,
     pub(super) ratios: Vec<Ratio>,
     /// What was asked for and could not be measured, and why.
     pub(super) not_measured: BTreeMap<String, String>,
+}
+
+impl Summary {
+    /// Whether others used the machine so much that figures of all its cores, and latencies, say
+    /// more of them than of us. Figures of one core are made of undisturbed samples only.
+    pub(super) fn is_busy(&self) -> bool {
+        self.others_load.is_some_and(|share| share > 0.05)
+    }
 }
 
 /// One contender's figures.

@@ -30,11 +30,15 @@ pub(super) fn preemptions(scope: Scope) -> i64 {
     usage.ru_nivcsw
 }
 
-/// Processor time the calling thread has used.
-pub(super) fn thread_time() -> Duration {
+/// Processor time that has been used.
+pub(super) fn processor_time(scope: Scope) -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let clock = match scope {
+        Scope::Thread => libc::CLOCK_THREAD_CPUTIME_ID,
+        Scope::Process => libc::CLOCK_PROCESS_CPUTIME_ID,
+    };
     // SAFETY: `time` is valid for writes of a `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    unsafe { libc::clock_gettime(clock, &mut time) };
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
@@ -111,8 +115,8 @@ mod tests {
 
     #[test]
     fn counters_run_forward() {
-        let (switches, time) = (preemptions(Scope::Thread), thread_time());
-        assert!(preemptions(Scope::Thread) >= switches && thread_time() >= time);
+        let (switches, time) = (preemptions(Scope::Thread), processor_time(Scope::Thread));
+        assert!(preemptions(Scope::Thread) >= switches && processor_time(Scope::Process) >= time);
         assert!(preemptions(Scope::Process) >= 0);
     }
 

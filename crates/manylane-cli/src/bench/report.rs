@@ -261,6 +261,13 @@ pub(super) fn closing_lines(summary: &Summary) -> Vec<String> {
     for (what, why) in &summary.not_measured {
         lines.push(format!("not measured: {what}: {why}"));
     }
+    if summary.is_busy() {
+        let share = summary.others_load.unwrap_or(0.0) * 100.0;
+        lines.push(format!(
+            "other processes used {share:.0}% of the processors: figures of all cores and latencies \
+             are not to be quoted"
+        ));
+    }
     if summary.setup.quick {
         lines.push("a quick run: for a look, not for figures to quote".into());
     }

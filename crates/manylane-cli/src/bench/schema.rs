@@ -41,6 +41,9 @@ impl Schema {
                 "minimum" => {
                     forbid(value.as_f64().is_some_and(|v| v < rule.as_f64().unwrap()), "too small");
                 }
+                "maximum" => {
+                    forbid(value.as_f64().is_some_and(|v| v > rule.as_f64().unwrap()), "too large");
+                }
                 "exclusiveMinimum" => {
                     forbid(
                         value.as_f64().is_some_and(|v| v <= rule.as_f64().unwrap()),

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     env, fs,
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use manylane::cpu::{self, Machine};
@@ -13,6 +13,7 @@ use super::{
     counts::Core,
     measure::{Effort, Runner, SEED},
     model::{Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind},
+    os::{self, Scope},
     peers,
     stats::median,
 };
@@ -107,6 +108,39 @@ fn hardware() -> Hardware {
         kernel: format!("{} {}", kernel("ostype"), kernel("osrelease")),
         virtual_machine: cpu.virtual_machine,
     }
+}
+
+/// What all processors have done, to find what others do during a run.
+pub(super) struct Load {
+    busy: Option<f64>,
+    own: Duration,
+    now: Instant,
+}
+
+impl Load {
+    pub(super) fn now() -> Self {
+        let stat = fs::read_to_string("/proc/stat").ok();
+        let busy = stat.and_then(|stat| busy_seconds(&stat));
+        Load { busy, own: os::processor_time(Scope::Process), now: Instant::now() }
+    }
+
+    /// Share of the processors' time that others have used since.
+    pub(super) fn of_others(&self, processors: usize) -> Option<f64> {
+        let now = Load::now();
+        let own = (now.own - self.own).as_secs_f64();
+        let elapsed = (now.now - self.now).as_secs_f64() * processors as f64;
+        Some(((now.busy? - self.busy? - own) / elapsed).clamp(0.0, 1.0))
+    }
+}
+
+/// Processor time of the whole system that was not idle, from `/proc/stat`, whose unit is a
+/// hundredth of a second on every architecture served.
+fn busy_seconds(stat: &str) -> Option<f64> {
+    let cpu = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    let times: Vec<f64> = cpu.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests are part of user.
+    let busy = [0, 1, 2, 5, 6, 7].iter().filter_map(|&i| times.get(i)).sum::<f64>();
+    Some(busy / 100.0)
 }
 
 /// The first processor of `/proc/cpuinfo`.
@@ -205,6 +239,14 @@ mod tests {
         assert_eq!(951_782_400.to_date(), "2000-02-29T00:00:00Z");
         assert_eq!(1_735_689_599.to_date(), "2024-12-31T23:59:59Z");
         assert_eq!(4_107_542_400.to_date(), "2100-03-01T00:00:00Z");
+    }
+
+    #[test]
+    fn load_is_what_is_not_idle() {
+        let stat = "cpu  100 10 20 5000 300 1 2 4 50 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        assert_eq!(busy_seconds(stat), Some(1.37));
+        assert_eq!(busy_seconds(""), None);
+        assert!(Load::now().of_others(1).is_none_or(|share| (0.0..=1.0).contains(&share)));
     }
 
     #[test]
