@@ -248,10 +248,7 @@ impl Batcher {
             waiting: None,
             pid: process::id(),
         };
-        BatchFuture(match holding.queue(None) {
-            Ok(slot) => State::Queued(slot),
-            Err(holding) => State::Holding(holding),
-        })
+        BatchFuture(holding.queue(None))
     }
 }
 
@@ -293,7 +290,7 @@ impl fmt::Debug for BatchFuture {
 
 impl Holding {
     /// Puts the message into the queue if there is room; otherwise `waker` is woken when there is.
-    fn queue(mut self, waker: Option<&Waker>) -> Result<Arc<Slot>, Self> {
+    fn queue(mut self, waker: Option<&Waker>) -> State {
         let shared = Arc::clone(&self.shared);
         let mut queue = lock(&shared.queue);
         if !queue.closed && queue.entries.len() >= self.config.max_queue {
@@ -306,13 +303,13 @@ impl Holding {
                 }
             }
             drop(queue);
-            return Err(self);
+            return State::Holding(self);
         }
         let promise = Promise::new();
         let slot = Arc::clone(&promise.0);
         if queue.closed {
             // Dropping the promise says so.
-            return Ok(slot);
+            return State::Queued(slot);
         }
         if queue.thread.is_none() {
             let (config, engine) = (self.config.clone(), self.engine.clone());
@@ -328,7 +325,7 @@ impl Holding {
                         None => Function::hash(),
                     };
                     promise.keep(Ok(function.of(&self.input.message)));
-                    return Ok(slot);
+                    return State::Queued(slot);
                 }
             }
         }
@@ -339,7 +336,7 @@ impl Holding {
         if len == 1 || len == self.config.max_batch {
             shared.changed.notify_all();
         }
-        Ok(slot)
+        State::Queued(slot)
     }
 }
 
@@ -470,9 +467,9 @@ impl Future for BatchFuture {
                 return Poll::Ready(Err(Closed));
             }
             State::Holding(holding) => match holding.queue(Some(context.waker())) {
-                Ok(slot) => slot,
-                Err(holding) => {
-                    self.0 = State::Holding(holding);
+                State::Queued(slot) => slot,
+                holding => {
+                    self.0 = holding;
                     return Poll::Pending;
                 }
             },
