@@ -72,9 +72,11 @@ fn undeclared(program: &Program) -> Vec<String> {
 }
 
 fn check(program: &Program, kernel: &Kernel) -> Result<Vec<String>> {
-    let function = program
-        .function(kernel.name)
-        .ok_or_else(|| format!("{} is declared, but not in the program", kernel.name))?;
+    let function = match program.function(kernel.name) {
+        Some(function) => function,
+        None if kernel.inlined => return Ok(Vec::new()),
+        None => return Err(format!("{} is declared, but not in the program", kernel.name)),
+    };
     let report = function.follow(kernel.arguments, |target| callee(program, target));
     let Kernel { name, .. } = kernel;
     println!("{:12} {:6} {:6}  {name}", report.instructions, report.loops, report.spills);

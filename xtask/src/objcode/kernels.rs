@@ -16,6 +16,8 @@ pub(super) struct Kernel {
     pub(super) spills: usize,
     /// Functions that it may call in a loop.
     pub(super) calls: &'static [&'static str],
+    /// Whether the compiler may make it part of its caller: so for what only leads to a kernel.
+    pub(super) inlined: bool,
 }
 
 /// The modules whose every function must be declared here.
@@ -33,18 +35,33 @@ const LANES: &[Level] = &[ToSecret, ToAddresses, Public];
 const CONSTANT: &[Level] = &[ToSecret, ToPublic];
 
 const fn kernel(name: &'static str, arguments: &'static [Level], spills: usize) -> Kernel {
-    Kernel { name, arguments, spills, calls: &[] }
+    Kernel { name, arguments, spills, calls: &[], inlined: false }
 }
+
+/// What checks the lengths of the lanes' inputs and calls their kernel: `(kernel, state, inputs)`,
+/// where the kernel's identity is the result.
+const fn leading(name: &'static str) -> Kernel {
+    let arguments = &[ToPublic, ToSecret, ToAddresses];
+    Kernel { name, arguments, spills: 16, calls: &[], inlined: true }
+}
+
+/// `(state, blocks, their number)`, and whether this processor has the quick `lea`.
+const STREAM: &[Level] = &[ToSecret, ToSecret, Public, Public];
 
 pub(super) const KERNELS: &[Kernel] = &[
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
     // message live on the stack by design.
-    kernel("manylane::sm3::sse::compress", LANES, 200),
-    kernel("manylane::sm3::sse::constant", CONSTANT, 200),
-    kernel("manylane::sm3::avx2::compress", LANES, 200),
-    kernel("manylane::sm3::avx2::constant", CONSTANT, 200),
-    kernel("manylane::sm3::avx512::lanes", LANES, 0),
-    kernel("manylane::sm3::avx512::constant", CONSTANT, 0),
+    kernel("manylane::sm3::sse::compress", LANES, 88),
+    kernel("manylane::sm3::sse::constant", CONSTANT, 8),
+    kernel("manylane::sm3::avx2::compress", LANES, 157),
+    kernel("manylane::sm3::avx2::constant", CONSTANT, 22),
+    kernel("manylane::sm3::avx512::lanes", LANES, 6),
+    kernel("manylane::sm3::avx512::constant", CONSTANT, 3),
+    kernel("manylane::sm3::bmi2::compress_avx2", STREAM, 15),
+    kernel("manylane::sm3::bmi2::compress_zmm", STREAM, 14),
+    leading("manylane::sm3::sse::compress_lanes"),
+    leading("manylane::sm3::avx2::compress_lanes"),
+    leading("manylane::sm3::avx512::compress_lanes"),
 ];
 
 /// A function of `crates/manylane-ct`, its arguments, and what must be found in it.

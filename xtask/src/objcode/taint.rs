@@ -7,7 +7,7 @@
 //!
 //! Unknown is secret: results of calls, memory that nothing is known about. Two things are taken
 //! on trust, as compilers guarantee them: a store through a computed address does not overwrite
-//! a register that was saved on the stack, and what lies in read-only data is public.
+//! a general register that was saved on the stack, and what lies in read-only data is public.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,25 +81,78 @@ const SAVED: [Register; 7] = [
 ];
 
 /// Bytes of a frame that are followed, and the size of the words they are followed in.
-const FRAME: i64 = 128 * 1024;
+const FRAME: i64 = 64 * 1024;
 const WORD: i64 = 4;
+
+/// Bits of rflags as the decoder names them.
+const FLAGS: usize = u32::BITS as usize;
+
+/// A word of a frame.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Word {
+    level: Level,
+    kind: Kind,
+}
+
+/// What a word of a frame is used for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Nothing yet. Compilers may load it, on a way that then does not use it.
+    Unwritten,
+    /// A saved general register: no variable's address leads there.
+    Saved,
+    /// Any other.
+    Variable,
+}
+
+impl Word {
+    const UNKNOWN: Word = Word { level: Level::Secret, kind: Kind::Variable };
+    const UNWRITTEN: Word = Word { level: Level::Public, kind: Kind::Unwritten };
+
+    fn join(self, other: Word) -> Word {
+        Word { level: self.level.max(other.level), kind: self.kind.max(other.kind) }
+    }
+}
 
 /// What is known at a place of the function.
 #[derive(Clone, PartialEq, Eq)]
 struct State {
     registers: Vec<Value>,
-    flags: Level,
-    frames: BTreeMap<u64, Vec<Level>>,
+    /// The bits of rflags, each by itself: a loop's `dec` leaves the carry of something else.
+    flags: [Level; FLAGS],
+    frames: BTreeMap<u64, Vec<Word>>,
+}
+
+/// A frame: nothing is written below its base, and nothing is known above.
+fn unwritten() -> Vec<Word> {
+    let mut words = vec![Word::UNWRITTEN; (FRAME / WORD) as usize];
+    words.resize((2 * FRAME / WORD) as usize, Word::UNKNOWN);
+    words
 }
 
 impl State {
     fn at_entry(arguments: &[Level]) -> Self {
         let mut registers = vec![Value::Of(Level::Secret); Register::values().len()];
+        // What the caller left in these is nothing to the callee; compilers carry it around.
+        for register in SAVED {
+            registers[register as usize] = Value::Of(Level::Public);
+        }
         registers[Register::RSP as usize] = Value::Frame(0, 0);
         for (register, level) in PASSED.iter().zip(arguments) {
             registers[*register as usize] = Value::Of(*level);
         }
-        State { registers, flags: Level::Secret, frames: BTreeMap::new() }
+        State {
+            registers,
+            flags: [Level::Secret; FLAGS],
+            frames: BTreeMap::from([(0, unwritten())]),
+        }
+    }
+
+    /// The worst of the flags that an instruction reads.
+    fn flags_read(&self, instruction: &Instruction) -> Level {
+        let bits = instruction.rflags_read();
+        let read = self.flags.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
+        read.map(|(_, level)| *level).max().unwrap_or(Level::Public)
     }
 
     fn get(&self, register: Register) -> Value {
@@ -116,15 +169,17 @@ impl State {
         for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
             *mine = mine.join(*theirs);
         }
-        self.flags = self.flags.max(other.flags);
+        for (mine, theirs) in self.flags.iter_mut().zip(other.flags) {
+            *mine = (*mine).max(theirs);
+        }
         for (base, mine) in &mut self.frames {
             match other.frames.get(base) {
                 Some(theirs) => {
                     for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                        *mine = (*mine).max(*theirs);
+                        *mine = mine.join(*theirs);
                     }
                 }
-                None => mine.fill(Level::Secret),
+                None => mine.fill(Word::UNKNOWN),
             }
         }
         *self != before
@@ -141,30 +196,36 @@ impl State {
         let words = State::words(offset, size);
         match (self.frames.get(&base), words) {
             (Some(frame), Some(words)) => {
-                frame[words].iter().copied().max().unwrap_or(Level::Secret)
+                frame[words].iter().map(|word| word.level).max().unwrap_or(Level::Secret)
             }
             _ => Level::Secret,
         }
     }
 
-    fn store(&mut self, base: u64, offset: i64, size: usize, level: Level) {
-        let Some(words) = State::words(offset, size) else { return };
-        let whole = offset % WORD == 0 && size as i64 % WORD == 0;
-        let frame = self
-            .frames
-            .entry(base)
-            .or_insert_with(|| vec![Level::Secret; (2 * FRAME / WORD) as usize]);
-        for word in &mut frame[words] {
-            *word = if whole { level } else { level.max(*word) };
+    fn is_saved(&self, base: u64, offset: i64, size: usize) -> bool {
+        match (self.frames.get(&base), State::words(offset, size)) {
+            (Some(frame), Some(words)) => frame[words].iter().all(|word| word.kind == Kind::Saved),
+            _ => false,
         }
     }
 
-    /// A store somewhere in the frames: any data there may now be of that level. Saved addresses
-    /// are not data.
+    fn store(&mut self, base: u64, offset: i64, size: usize, new: Word) {
+        let Some(words) = State::words(offset, size) else { return };
+        let whole = offset % WORD == 0 && size as i64 % WORD == 0;
+        let Some(frame) = self.frames.get_mut(&base) else { return };
+        for word in &mut frame[words] {
+            *word = match whole {
+                true => new,
+                false => Word { kind: Kind::Variable, ..new.join(*word) },
+            };
+        }
+    }
+
+    /// A store somewhere in the frames: any variable there may now be of that level.
     fn store_somewhere(&mut self, level: Level) {
         for word in self.frames.values_mut().flatten() {
-            if *word <= Level::ToPublic {
-                *word = level.max(*word);
+            if word.kind != Kind::Saved {
+                *word = Word { level: level.max(word.level), kind: Kind::Variable };
             }
         }
     }
@@ -361,7 +422,7 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
                     }
                     _ => Level::Public,
                 };
-                if state.flags.max(by_register) == Level::Secret {
+                if state.flags_read(instruction).max(by_register) == Level::Secret {
                     self.find(address, What::Branch);
                 }
                 (Some(instruction.near_branch_target()), true)
@@ -403,11 +464,18 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
                 // A worse value than the callee is followed with would not be followed.
                 // To it, what this frame holds was there before.
                 let worse = |(register, level): (&Register, &Level)| {
-                    let passed = match state.get(*register).level() {
-                        Level::ToAnything => Level::ToSecret,
-                        passed => passed,
+                    let passed = match (state.get(*register), level) {
+                        // A table of addresses that this function has made: at least of as many
+                        // as any machine has lanes.
+                        (Value::Frame(base, offset), Level::ToAddresses) => {
+                            let addresses = state.load(base, offset, 4 * size_of::<u64>());
+                            if addresses < Level::Secret { Level::ToAddresses } else { addresses }
+                        }
+                        (Value::Frame(..) | Value::Of(Level::ToAnything), _) => Level::ToSecret,
+                        (Value::Of(passed), _) => passed,
                     };
-                    passed > *level
+                    // A length or an address is as good as any public number.
+                    passed > *level && (*level != Level::Public || passed == Level::Secret)
                 };
                 if PASSED.iter().zip(arguments).any(worse) {
                     self.find(address, What::Argument(target));
@@ -423,7 +491,7 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
                 *value = Value::Of(Level::Secret);
             }
         }
-        state.flags = Level::Secret;
+        state.flags = [Level::Secret; FLAGS];
         true
     }
 
@@ -453,9 +521,7 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
                 read = read.max(state.get(register).level());
             }
         }
-        if instruction.rflags_read() != 0 {
-            read = read.max(state.flags);
-        }
+        read = read.max(state.flags_read(instruction));
         for used in memory.iter().filter(|used| used.access() != OpAccess::NoMemAccess) {
             if used.index().is_vector_register() {
                 self.find(address, What::Gather);
@@ -474,12 +540,29 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
 
         // What it writes.
         let special = moved(instruction, state);
+        let from_register = matches!(instruction.mnemonic(), Mnemonic::Mov | Mnemonic::Push)
+            && (0..instruction.op_count()).any(|i| {
+                let register = instruction.op_register(i);
+                instruction.op_kind(i) == OpKind::Register
+                    && (register.is_gpr64() || register.is_gpr32())
+            });
+        // A counter or an address may also be advanced where it is saved.
+        let advanced = matches!(
+            instruction.mnemonic(),
+            Mnemonic::Add | Mnemonic::Sub | Mnemonic::Inc | Mnemonic::Dec
+        );
         for used in memory.iter().filter(|used| is_written(used.access())) {
             let level = special.map_or(read, Value::level);
             let size = used.memory_size();
             match place(used, state) {
                 Some((base, offset)) => {
-                    state.store(base, offset, bytes(size), level);
+                    let kind = match from_register
+                        || advanced && state.is_saved(base, offset, bytes(size))
+                    {
+                        true => Kind::Saved,
+                        false => Kind::Variable,
+                    };
+                    state.store(base, offset, bytes(size), Word { level, kind });
                     if bytes(size) >= 16
                         && let Some(report) = &mut self.report
                     {
@@ -503,6 +586,9 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
             let partly = register.is_gpr8() || register.is_gpr16();
             let sometimes = matches!(access, OpAccess::CondWrite | OpAccess::ReadCondWrite);
             let value = if partly || sometimes { value.join(state.get(register)) } else { value };
+            if let Value::Frame(base, _) = value {
+                state.frames.entry(base).or_insert_with(unwritten);
+            }
             state.set(register, value);
         }
         if instruction.is_stack_instruction()
@@ -511,15 +597,14 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
             let change = i64::from(instruction.stack_pointer_increment());
             state.set(Register::RSP, Value::Frame(base, offset + change));
         }
-        if instruction.rflags_modified() != 0 {
-            // Flags that the instruction leaves alone keep what they depend on.
-            const CONDITIONS: u32 = iced_x86::RflagsBits::CF
-                | iced_x86::RflagsBits::ZF
-                | iced_x86::RflagsBits::SF
-                | iced_x86::RflagsBits::OF
-                | iced_x86::RflagsBits::PF;
-            let all = instruction.rflags_modified() & CONDITIONS == CONDITIONS;
-            state.flags = if all { read } else { read.max(state.flags) };
+        // A shift by a count that may be zero may leave all flags alone.
+        let sometimes = (0..instruction.op_count()).any(|i| {
+            instruction.op_kind(i) == OpKind::Register && instruction.op_register(i) == Register::CL
+        });
+        for (bit, flag) in state.flags.iter_mut().enumerate() {
+            if instruction.rflags_modified() >> bit & 1 == 1 {
+                *flag = if sometimes { read.max(*flag) } else { read };
+            }
         }
     }
 }
