@@ -8,6 +8,7 @@
 
 mod kernels;
 mod program;
+mod state;
 mod taint;
 
 use std::path::PathBuf;
@@ -82,6 +83,11 @@ fn check(program: &Program, kernel: &Kernel) -> Result<Vec<String>> {
     println!("{:12} {:6} {:6}  {name}", report.instructions, report.loops, report.spills);
     let mut errors: Vec<String> =
         report.findings.iter().map(|finding| describe(program, name, finding)).collect();
+    // The ends of ways that never return are all that may be left out.
+    if report.reached + report.filling + 8 < report.instructions {
+        let (reached, all) = (report.reached, report.instructions);
+        errors.push(format!("{name}: only {reached} of {all} instructions were followed"));
+    }
     if report.spills > kernel.spills {
         let (found, bound) = (report.spills, kernel.spills);
         errors.push(format!("{name}: {found} stores of vectors to the stack, more than {bound}"));
@@ -96,7 +102,7 @@ fn check(program: &Program, kernel: &Kernel) -> Result<Vec<String>> {
     Ok(errors)
 }
 
-fn findings(program: &Program, name: &str, arguments: &[taint::Level]) -> Result<Vec<Finding>> {
+fn findings(program: &Program, name: &str, arguments: &[state::Level]) -> Result<Vec<Finding>> {
     let function = program.function(name).ok_or_else(|| format!("{name} is not there"))?;
     Ok(function.follow(arguments, |target| callee(program, target)).findings)
 }

@@ -1,6 +1,6 @@
 //! Follows secrets through one function's machine code.
 //!
-//! Every register and every word of the stack frame carries a [`Level`]: whether it is secret,
+//! Every register and every word of the stack frame carries a [`Level`](super::state::Level): whether it is secret,
 //! and if it is an address, what a load from there brings. Loops are walked until nothing
 //! changes. What must not depend on a secret is then reported: conditions of branches, addresses,
 //! operands of instructions that take their time by them.
@@ -16,220 +16,7 @@ use iced_x86::{
     Mnemonic, OpAccess, OpKind, Register, UsedMemory,
 };
 
-/// What is known of a value; later ones are worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
-    /// A public number.
-    Public,
-    /// The address of public data.
-    ToPublic,
-    /// The address of addresses (or lengths), each as [`Level::ToSecret`].
-    ToAddresses,
-    /// The address of secret data that were there before the function was called.
-    ToSecret,
-    /// The address of secret data, perhaps in the function's own frame.
-    ToAnything,
-    /// Secret data.
-    Secret,
-}
-
-impl Level {
-    /// What a load from an address of this level brings.
-    fn loaded(self) -> Level {
-        match self {
-            Level::ToPublic => Level::Public,
-            Level::ToAddresses => Level::ToSecret,
-            Level::Public | Level::ToSecret | Level::ToAnything | Level::Secret => Level::Secret,
-        }
-    }
-}
-
-/// A value: a level, or an address in the frame, whose words are followed one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
-    Of(Level),
-    /// Bytes from a fixed place of the frame: the stack pointer at entry, or as an instruction
-    /// (by its address) has aligned it.
-    Frame(u64, i64),
-}
-
-impl Value {
-    fn level(self) -> Level {
-        match self {
-            Value::Of(level) => level,
-            Value::Frame(..) => Level::ToAnything,
-        }
-    }
-
-    fn join(self, other: Value) -> Value {
-        if self == other { self } else { Value::Of(self.level().max(other.level())) }
-    }
-}
-
-/// Registers that arguments are passed in, in the System V convention; and those that a callee
-/// leaves as they were.
-const PASSED: [Register; 6] =
-    [Register::RDI, Register::RSI, Register::RDX, Register::RCX, Register::R8, Register::R9];
-const SAVED: [Register; 7] = [
-    Register::RBX,
-    Register::RSP,
-    Register::RBP,
-    Register::R12,
-    Register::R13,
-    Register::R14,
-    Register::R15,
-];
-
-/// Bytes of a frame that are followed, and the size of the words they are followed in.
-const FRAME: i64 = 64 * 1024;
-const WORD: i64 = 4;
-
-/// Bits of rflags as the decoder names them.
-const FLAGS: usize = u32::BITS as usize;
-
-/// A word of a frame.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Word {
-    level: Level,
-    kind: Kind,
-}
-
-/// What a word of a frame is used for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    /// Nothing yet. Compilers may load it, on a way that then does not use it.
-    Unwritten,
-    /// A saved general register: no variable's address leads there.
-    Saved,
-    /// Any other.
-    Variable,
-}
-
-impl Word {
-    const UNKNOWN: Word = Word { level: Level::Secret, kind: Kind::Variable };
-    const UNWRITTEN: Word = Word { level: Level::Public, kind: Kind::Unwritten };
-
-    fn join(self, other: Word) -> Word {
-        Word { level: self.level.max(other.level), kind: self.kind.max(other.kind) }
-    }
-}
-
-/// What is known at a place of the function.
-#[derive(Clone, PartialEq, Eq)]
-struct State {
-    registers: Vec<Value>,
-    /// The bits of rflags, each by itself: a loop's `dec` leaves the carry of something else.
-    flags: [Level; FLAGS],
-    frames: BTreeMap<u64, Vec<Word>>,
-}
-
-/// A frame: nothing is written below its base, and nothing is known above.
-fn unwritten() -> Vec<Word> {
-    let mut words = vec![Word::UNWRITTEN; (FRAME / WORD) as usize];
-    words.resize((2 * FRAME / WORD) as usize, Word::UNKNOWN);
-    words
-}
-
-impl State {
-    fn at_entry(arguments: &[Level]) -> Self {
-        let mut registers = vec![Value::Of(Level::Secret); Register::values().len()];
-        // What the caller left in these is nothing to the callee; compilers carry it around.
-        for register in SAVED {
-            registers[register as usize] = Value::Of(Level::Public);
-        }
-        registers[Register::RSP as usize] = Value::Frame(0, 0);
-        for (register, level) in PASSED.iter().zip(arguments) {
-            registers[*register as usize] = Value::Of(*level);
-        }
-        State {
-            registers,
-            flags: [Level::Secret; FLAGS],
-            frames: BTreeMap::from([(0, unwritten())]),
-        }
-    }
-
-    /// The worst of the flags that an instruction reads.
-    fn flags_read(&self, instruction: &Instruction) -> Level {
-        let bits = instruction.rflags_read();
-        let read = self.flags.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1);
-        read.map(|(_, level)| *level).max().unwrap_or(Level::Public)
-    }
-
-    fn get(&self, register: Register) -> Value {
-        self.registers[register.full_register() as usize]
-    }
-
-    fn set(&mut self, register: Register, value: Value) {
-        self.registers[register.full_register() as usize] = value;
-    }
-
-    /// Joins what is known on another way to the same place; whether that changed anything.
-    fn join(&mut self, other: &State) -> bool {
-        let before = self.clone();
-        for (mine, theirs) in self.registers.iter_mut().zip(&other.registers) {
-            *mine = mine.join(*theirs);
-        }
-        for (mine, theirs) in self.flags.iter_mut().zip(other.flags) {
-            *mine = (*mine).max(theirs);
-        }
-        for (base, mine) in &mut self.frames {
-            match other.frames.get(base) {
-                Some(theirs) => {
-                    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-                        *mine = mine.join(*theirs);
-                    }
-                }
-                None => mine.fill(Word::UNKNOWN),
-            }
-        }
-        *self != before
-    }
-
-    fn words(offset: i64, size: usize) -> Option<std::ops::Range<usize>> {
-        let start = offset + FRAME;
-        let end = start + size as i64;
-        (start >= 0 && end <= 2 * FRAME)
-            .then(|| (start / WORD) as usize..((end + WORD - 1) / WORD) as usize)
-    }
-
-    fn load(&self, base: u64, offset: i64, size: usize) -> Level {
-        let words = State::words(offset, size);
-        match (self.frames.get(&base), words) {
-            (Some(frame), Some(words)) => {
-                frame[words].iter().map(|word| word.level).max().unwrap_or(Level::Secret)
-            }
-            _ => Level::Secret,
-        }
-    }
-
-    fn is_saved(&self, base: u64, offset: i64, size: usize) -> bool {
-        match (self.frames.get(&base), State::words(offset, size)) {
-            (Some(frame), Some(words)) => frame[words].iter().all(|word| word.kind == Kind::Saved),
-            _ => false,
-        }
-    }
-
-    fn store(&mut self, base: u64, offset: i64, size: usize, new: Word) {
-        let Some(words) = State::words(offset, size) else { return };
-        let whole = offset % WORD == 0 && size as i64 % WORD == 0;
-        let Some(frame) = self.frames.get_mut(&base) else { return };
-        for word in &mut frame[words] {
-            *word = match whole {
-                true => new,
-                false => Word { kind: Kind::Variable, ..new.join(*word) },
-            };
-        }
-    }
-
-    /// A store somewhere in the frames: any variable there may now be of that level.
-    fn store_somewhere(&mut self, level: Level) {
-        for word in self.frames.values_mut().flatten() {
-            if word.kind != Kind::Saved {
-                *word = Word { level: level.max(word.level), kind: Kind::Variable };
-            }
-        }
-    }
-}
+use super::state::{FLAGS, Kind, Level, PASSED, SAVED, State, Value, Word, unwritten};
 
 /// Something that must not be, at an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -271,6 +58,9 @@ pub(super) struct Report {
     /// Branches backwards.
     pub(super) loops: usize,
     pub(super) instructions: usize,
+    /// Instructions that were followed, and those that only fill a gap and thus may not be.
+    pub(super) reached: usize,
+    pub(super) filling: usize,
 }
 
 /// How a call is followed.
@@ -327,6 +117,7 @@ impl Function<'_> {
         }
         // Nothing changes any more: look once more, and report.
         walk.report = Some(Report::default());
+        let mut reached = 0;
         for (&start, state) in &known {
             let mut state = state.clone();
             if !instructions.contains_key(&start) {
@@ -337,12 +128,18 @@ impl Function<'_> {
                     break;
                 }
                 let (_, goes_on) = walk.step(instruction, &mut state);
+                reached += 1;
                 if !goes_on {
                     break;
                 }
             }
         }
         let mut report = walk.report.unwrap_or_default();
+        let filling = |i: &&Instruction| {
+            matches!(i.mnemonic(), Mnemonic::Nop | Mnemonic::Int3 | Mnemonic::Ud2)
+        };
+        report.reached = reached;
+        report.filling = instructions.values().filter(filling).count();
         report.instructions = instructions.len();
         loops(&instructions, &mut report);
         report
@@ -730,4 +527,74 @@ fn takes_its_time(mnemonic: Mnemonic) -> bool {
             | Maskmovdqu
             | Vmaskmovdqu
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in machine code with one secret behind rdi, a table of addresses behind rsi
+    /// and a public number in rdx.
+    fn found(code: &[u8]) -> Vec<What> {
+        let arguments = [Level::ToSecret, Level::ToAddresses, Level::Public];
+        let function = Function { address: 0x1000, code };
+        let report = function.follow(&arguments, |_| Callee::Unknown);
+        report.findings.into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn what_depends_on_public_numbers_passes() {
+        // mov rax, [rsi]; xor ecx, ecx; add ecx, [rax]; dec rdx; jne -5 to the add; mov [rdi], ecx
+        let code = b"\x48\x8b\x06\x31\xc9\x03\x08\x48\xff\xca\x75\xf9\x89\x0f\xc3";
+        assert_eq!(found(code), []);
+        // The same through the stack: push rsi; pop rax; mov rax, [rax]; mov eax, [rax]; ret
+        assert_eq!(found(b"\x56\x58\x48\x8b\x00\x8b\x00\xc3"), []);
+    }
+
+    #[test]
+    fn planted_branches_are_found() {
+        // cmp byte ptr [rdi], 0; jne +0; ret
+        assert_eq!(found(b"\x80\x3f\x00\x75\x00\xc3"), [What::Branch]);
+        // mov eax, [rdi]; lea rdx, [rdx + 1] (leaves flags); test eax, eax; jne +0; ret
+        let code = b"\x8b\x07\x48\x8d\x52\x01\x85\xc0\x75\x00\xc3";
+        assert_eq!(found(code), [What::Branch]);
+        // add eax, [rdi] sets the carry; dec rdx leaves it; jc +0; ret
+        assert_eq!(found(b"\x03\x07\x48\xff\xca\x72\x00\xc3"), [What::Branch]);
+        // ... but not the zero flag: jne +0
+        assert_eq!(found(b"\x03\x07\x48\xff\xca\x75\x00\xc3"), []);
+    }
+
+    #[test]
+    fn planted_indices_are_found() {
+        // movzx eax, byte ptr [rdi]; mov eax, [rsi + 4 * rax]; ret
+        assert_eq!(found(b"\x0f\xb6\x07\x8b\x04\x86\xc3"), [What::Address]);
+        // mov rax, [rsi]; mov rax, [rax]; mov eax, [rax]: a secret, taken for an address; ret
+        assert_eq!(found(b"\x48\x8b\x06\x48\x8b\x00\x8b\x00\xc3"), [What::Address]);
+        // Through the stack: mov eax, [rdi]; push rax; pop rcx; mov eax, [rcx]; ret
+        assert_eq!(found(b"\x8b\x07\x50\x59\x8b\x01\xc3"), [What::Address]);
+    }
+
+    #[test]
+    fn planted_loops_are_followed_until_nothing_changes() {
+        // xor eax, eax; xor ecx, ecx; loop: mov r8d, [rsi + rax] ; mov eax, ecx; mov ecx, [rdi];
+        // dec rdx; jne loop; ret: the secret becomes an index in the third turn.
+        let code = b"\x31\xc0\x31\xc9\x44\x8b\x04\x06\x89\xc8\x8b\x0f\x48\xff\xca\x75\xf3\xc3";
+        assert_eq!(found(code), [What::Address]);
+    }
+
+    #[test]
+    fn other_plants_are_found() {
+        // mov eax, [rdi]; xor edx, edx; div ecx; ret: rcx is an undeclared argument, so secret
+        assert_eq!(found(b"\x8b\x07\x31\xd2\xf7\xf1\xc3"), [What::Latency]);
+        // jmp rdx
+        assert_eq!(found(b"\xff\xe2"), [What::IndirectJump]);
+        // call +0; ret
+        assert_eq!(found(b"\xe8\x00\x00\x00\x00\xc3"), [What::Call(0x1005)]);
+        // mov eax, [rdi]; mov [rsi], eax; ret
+        assert_eq!(found(b"\x8b\x07\x89\x06\xc3"), [What::Store]);
+        // vpgatherdd xmm0, [rsi + xmm1], xmm2; ret
+        assert!(found(b"\xc4\xe2\x69\x90\x04\x0e\xc3").contains(&What::Gather));
+        // Half an instruction.
+        assert_eq!(found(b"\x8b"), [What::Undecodable]);
+    }
 }
