@@ -19,6 +19,15 @@ pub(crate) struct Options {
     no_install: bool,
 }
 
+/// Kernels without any optimisation take ten times as long to test as with the least of it; the
+/// tests themselves and everything else are sooner built than run.
+const OPTIMISED: [&str; 4] = [
+    "--config",
+    "profile.dev.package.manylane.opt-level=1",
+    "--config",
+    "profile.dev.package.manylane-engine.opt-level=1",
+];
+
 /// Tells the library's tests which machines they must cover.
 const REQUIRE: &str = "MANYLANE_REQUIRE";
 
@@ -85,6 +94,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         "tests",
         cargo()
             .args(["test", "--quiet", "--locked", "--workspace", "--no-fail-fast"])
+            .args(OPTIMISED)
             .env(REQUIRE, of(&native).join(",")),
     );
     let mut ran = Vec::new();
@@ -95,6 +105,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             cargo()
                 .args(["test", "--quiet", "--locked", "--package", "manylane", "--no-fail-fast"])
                 .args(["--lib", "--tests"])
+                .args(OPTIMISED)
                 .env("MANYLANE_MACHINE", &machine.name)
                 .env(REQUIRE, &machine.name),
         );

@@ -40,6 +40,12 @@ pub fn division(secret: &[u8]) -> u32 {
     secret.iter().fold(u32::MAX, |sum, byte| sum / (u32::from(*byte) + 1))
 }
 
+/// Whether two secrets are the same, by a loop that ends at the first difference.
+#[inline(never)]
+pub fn comparison(secret: &[u8], other: &[u8]) -> bool {
+    secret.len() == other.len() && secret.iter().zip(other).all(|(a, b)| black_box(*a) == *b)
+}
+
 /// Eight table entries fetched by one instruction, at indices that are secret.
 #[cfg(target_arch = "x86_64")]
 pub use crate::valgrind::gather;

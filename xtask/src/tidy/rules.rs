@@ -10,15 +10,15 @@ const UNSAFE: [&str; 13] = [
     "crates/manylane/src/sm3/avx2.rs",
     "crates/manylane/src/sm3/avx512.rs",
     "crates/manylane/src/sm3/bmi2.rs",
-    "crates/manylane/src/sm3/bmi2/",
     "crates/manylane/src/sm3/body.rs",
     "crates/manylane/src/sm3/neon.rs",
     "crates/manylane/src/sm3/sse.rs",
     "crates/manylane-cli/src/bench/clock.rs",
     "crates/manylane-cli/src/bench/os.rs",
+    "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",
     "crates/manylane-ct/src/valgrind.rs",
-    "crates/manylane-engine/src/runtime/",
+    "crates/manylane-engine/src/runtime.rs",
 ];
 
 /// What a stranger looks for in the root.

@@ -106,7 +106,8 @@ impl Checks {
 
     /// Every planted leak must be reported.
     fn leaks(&mut self) {
-        let leaks: [(&str, fn(&[u8]) -> u32); 3] = [
+        type Leak = (&'static str, fn(&[u8]) -> u32);
+        let leaks: [Leak; 3] = [
             ("planted branch", leaks::branch),
             ("planted index", leaks::index),
             #[cfg(target_arch = "x86_64")]
