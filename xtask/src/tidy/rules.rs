@@ -265,8 +265,15 @@ impl Outline {
                     None => block = Some(String::new()),
                 },
                 Some(block) => {
-                    let code = line.split(" # ").next().unwrap_or_default().trim_end();
-                    if !code.is_empty() && !code.starts_with('#') {
+                    let comments = [" # ", " // "];
+                    let end = comments.iter().filter_map(|comment| line.find(comment)).min();
+                    let code = line[..end.unwrap_or(line.len())].trim_end();
+                    // An attribute of Rust is no comment.
+                    let comment = code.starts_with("//")
+                        || code.starts_with('#')
+                            && !code.starts_with("#[")
+                            && !code.starts_with("#!");
+                    if !code.is_empty() && !comment {
                         block.push_str(code);
                         block.push('\n');
                     }
@@ -318,8 +325,7 @@ mod tests {
     const MANIFEST: &str = "[package]\nname = \"a\"\nversion.workspace = true\n\
         edition.workspace = true\nrust-version.workspace = true\nlicense.workspace = true\n\n\
         [lints]\nworkspace = true\n";
-    const README: &str =
-        "# a\n\n## b\n\n```sh\n# how\nrun a # now\n```\n\n[map](ARCHITECTURE.md) [v](vectors)\n";
+    const README: &str = "# a\n\n## b\n\n```sh\n# how\nrun a # now\n// why\n```\n\n[map](ARCHITECTURE.md) [v](vectors)\n";
 
     /// A repository with nothing untidy in it.
     fn tidy() -> Files {
@@ -327,7 +333,13 @@ mod tests {
         let kernel = "#![allow(unsafe_code)]\n// SAFETY: the token.\nunsafe { f() }\n";
         for (path, text) in [
             ("README.md", README),
-            ("README.zh-CN.md", &README.replace("# now", "# 现在").replace("# how", "# 如何")),
+            (
+                "README.zh-CN.md",
+                &README
+                    .replace("# now", "# 现在")
+                    .replace("# how", "# 如何")
+                    .replace("why", "为何"),
+            ),
             ("crates/a/Cargo.toml", MANIFEST),
             ("crates/manylane/src/sm3/sse.rs", kernel),
             ("vectors/README.md", "`sm3.json`: by ref/sm3.py\n"),
