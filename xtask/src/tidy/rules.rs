@@ -19,6 +19,8 @@ const UNSAFE: [&str; 13] = [
     "crates/manylane-cli/src/bench/peers.rs",
     "crates/manylane-ct/src/valgrind.rs",
     "crates/manylane-engine/src/runtime.rs",
+    // What a process does after a fork can only be tested by forking.
+    "crates/manylane-engine/tests/fork.rs",
 ];
 
 /// What a stranger looks for in the root.
