@@ -4,14 +4,15 @@ use crate::Error;
 
 /// Many independent byte strings, borrowed in the layout the caller already has.
 ///
-/// `Strided` is a C-contiguous two-dimensional byte array (rows may be padded), the offset
-/// shapes are the buffers of Apache Arrow `binary` and `large_binary` arrays (whose
-/// non-negative signed offsets have the same bits), `Slices` is anything else. Constructors
-/// check every bound once, so the kernels need not.
-#[derive(Clone, Copy, Debug)]
+/// [`strided`](Self::strided) is a C-contiguous two-dimensional byte array (rows may be padded);
+/// [`offsets32`](Self::offsets32) and [`offsets64`](Self::offsets64) are the buffers of Apache
+/// Arrow `binary` and `large_binary` arrays (whose non-negative signed offsets have the same
+/// bits); [`slices`](Self::slices) is anything else. Constructors check every bound once, so the
+/// kernels need not.
+#[derive(Clone, Copy)]
 pub struct Messages<'a>(pub(crate) Shape<'a>);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Shape<'a> {
     Strided { data: &'a [u8], len: usize, stride: usize, count: usize },
     Offsets32 { data: &'a [u8], offsets: &'a [u32] },
@@ -139,6 +140,13 @@ impl<'a> Messages<'a> {
     }
 }
 
+/// Only the shape: messages and keys may be secret.
+impl core::fmt::Debug for Messages<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Messages {{ {} of {} bytes in all }}", self.len(), self.total_bytes())
+    }
+}
+
 fn check_offsets<T>(len: usize, offsets: &[T], value: impl Fn(&T) -> u64) -> Result<(), Error> {
     let mut previous = 0;
     for (index, offset) in offsets.iter().enumerate() {
@@ -170,6 +178,12 @@ mod tests {
             assert_eq!((middle.len(), middle.get(0), middle.get(1)), (2, &b"bb"[..], &b"cc"[..]));
             assert!(messages.range(4, 4).is_empty());
         }
+    }
+
+    #[test]
+    fn debug_shows_no_content() {
+        let shown = format!("{:?}", Messages::slices(&[b"secret", b"key"]));
+        assert_eq!(shown, "Messages { 2 of 9 bytes in all }");
     }
 
     #[test]

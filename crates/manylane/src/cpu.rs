@@ -20,12 +20,12 @@ pub enum Machine {
     Portable,
     /// x86-64 with SSSE3 and SSE4.1: four 32-bit lanes.
     Sse,
-    /// x86-64 with BMI1, BMI2 and AVX2: scalar rounds of one stream, message expansion in
+    /// x86-64 with BMI2 and AVX2: scalar rounds of one stream, message expansion in
     /// vectors.
     Bmi2,
     /// x86-64 with AVX2: eight 32-bit lanes.
     Avx2,
-    /// x86-64 with AVX-512 F, BW, DQ and VL, and BMI2: sixteen 32-bit lanes.
+    /// x86-64 with AVX-512 F, BW and VL, AVX2 and BMI2: sixteen 32-bit lanes.
     Avx512,
     /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes.
     Neon,
@@ -111,12 +111,10 @@ impl core::fmt::Display for Machine {
 /// The library treats that word as if the variable were unset (it must work in any process); a
 /// command should report it.
 pub fn forced() -> Result<Option<Machine>, String> {
-    match std::env::var(FORCE) {
-        Err(_) => Ok(None),
-        Ok(name) => match Machine::from_name(&name) {
-            Some(machine) if machine.is_detected() => Ok(Some(machine)),
-            _ => Err(name),
-        },
+    let Some(name) = std::env::var_os(FORCE) else { return Ok(None) };
+    match name.to_str().and_then(Machine::from_name) {
+        Some(machine) if machine.is_detected() => Ok(Some(machine)),
+        _ => Err(name.to_string_lossy().into_owned()),
     }
 }
 
@@ -142,7 +140,9 @@ macro_rules! token {
 
         #[cfg(target_arch = $arch)]
         fn $has() -> bool {
-            $(token!(@has $arch, $feature))&&+
+            // The inline assembly addresses with 64-bit pointers and loads little-endian vectors.
+            cfg!(all(target_pointer_width = "64", target_endian = "little"))
+                $(&& token!(@has $arch, $feature))+
         }
     };
     (@has "x86_64", $feature:tt) => { std::arch::is_x86_feature_detected!($feature) };
@@ -150,14 +150,9 @@ macro_rules! token {
 }
 
 token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
-token!("x86_64", Bmi2, has_bmi2, ["bmi1", "bmi2", "avx2"]);
+token!("x86_64", Bmi2, has_bmi2, ["bmi2", "avx2"]);
 token!("x86_64", Avx2, has_avx2, ["avx2"]);
-token!(
-    "x86_64",
-    Avx512,
-    has_avx512,
-    ["avx512f", "avx512bw", "avx512dq", "avx512vl", "bmi1", "bmi2", "avx2"]
-);
+token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2", "avx2"]);
 token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);

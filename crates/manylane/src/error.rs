@@ -33,7 +33,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The status code of the C interface and of the command: always negative.
+    /// A number for it, for interfaces that have no types: always negative, and never reused.
     pub fn code(&self) -> i32 {
         match self {
             Error::OutputLength { .. } => -1,

@@ -19,6 +19,7 @@
 
 mod batch;
 pub mod cpu;
+mod ct;
 mod error;
 pub mod sm3;
 

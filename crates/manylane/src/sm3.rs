@@ -42,7 +42,7 @@ pub use self::{
     many::{hash_many_after, hash_many_on},
     pad::pad,
 };
-pub use digest::Digest;
+pub use digest::{self, Digest};
 
 /// Bytes of a digest.
 pub const DIGEST_LEN: usize = 32;
@@ -118,11 +118,9 @@ pub fn hash_many(messages: &Messages, out: &mut [[u8; DIGEST_LEN]]) -> Result<()
     hash_many_after(&Midstate::default(), messages, out)
 }
 
-/// The big-endian bytes of a chaining value.
-fn to_bytes(v: &[u32; 8]) -> [u8; DIGEST_LEN] {
-    let mut bytes = [0; DIGEST_LEN];
-    for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(v) {
+/// Writes a chaining value as big-endian bytes: in place, so that no copy of a secret one is left.
+fn write_bytes(v: &[u32; 8], out: &mut [u8; DIGEST_LEN]) {
+    for (bytes, word) in out.as_chunks_mut::<4>().0.iter_mut().zip(v) {
         *bytes = word.to_be_bytes();
     }
-    bytes
 }

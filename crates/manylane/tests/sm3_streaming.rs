@@ -176,3 +176,21 @@ fn the_machine_that_was_asked_for_runs() {
         }
     }
 }
+
+#[test]
+fn a_reset_hasher_has_no_kernel_yet() {
+    let mut sm3 = Sm3::new();
+    sm3.update([0; 64]);
+    assert!(sm3.kernel().is_some());
+    let first = sm3.finalize_reset();
+    assert_eq!(sm3.kernel(), None);
+    sm3.update([0; 64]);
+    assert_eq!(sm3.finalize(), first);
+}
+
+#[test]
+fn a_state_of_too_many_blocks_is_refused() {
+    let mut state = Sm3::new().serialize();
+    state[32..40].fill(0xff);
+    assert!(Sm3::deserialize(&state).is_err());
+}

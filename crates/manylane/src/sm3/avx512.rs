@@ -93,9 +93,7 @@ pub(super) fn compress_constant(_: Avx512, v: &mut State<LANES>, block: &Expande
 unsafe fn lanes(v: &mut State<LANES>, inputs: &[*const u8; LANES], blocks: usize) {
     // SAFETY: the features are enabled here; block `k` of each input exists.
     unsafe {
-        body::compress::<U32x16, LANES>(v, blocks, |k| {
-            transpose(|lane| inputs[lane].wrapping_add(64 * k))
-        });
+        body::compress::<U32x16, LANES>(v, blocks, |k| transpose(|lane| inputs[lane].add(64 * k)));
     }
 }
 

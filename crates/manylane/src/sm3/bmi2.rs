@@ -30,8 +30,8 @@ use crate::cpu::{Avx512, Bmi2};
 const KERNEL: Kernel = Kernel::new("sm3/bmi2", Machine::Bmi2);
 const KERNEL_AVX512: Kernel = Kernel::new("sm3/bmi2-avx512", Machine::Avx512);
 
-/// Words of a table row group that the expansion may write past the 68 of the standard, because
-/// it computes four words a block for sixteen blocks whether needed or not.
+/// Rows of W and of W'. The standard has 68 and 64; the expansion writes up to 80, because it
+/// computes 64 words a batch beside the rounds where 52 are needed.
 const ROWS: usize = 80;
 
 /// W and W' of as many blocks as there are lanes: row j holds word j of every block.
@@ -158,8 +158,7 @@ macro_rules! rounds4 {
     };
 }
 
-/// The 64 rounds of a block, `$quarter!(n, i)` giving the vector instructions after round
-/// 16 n + 4 i + 3.
+/// The 64 rounds of a block, `$part!(n)` giving the vector instructions after round 4 n + 3.
 macro_rules! rounds64 {
     ($sum:ident, $row:literal, $part:ident) => {
         concat!(
@@ -420,8 +419,9 @@ macro_rules! three_word_part_avx512vl {
     };
 }
 
-/// The rounds of `r13` blocks from r15, V at r11; r12 is the first row of the next schedule, which
-/// moves `$step` bytes a block.
+/// The rounds of `$count` blocks whose W begin at `$w`, chaining value at `$v`. `$next` is the first
+/// row of the schedule that `$part` expands; it moves `$step` bytes a block. On the stack: the count,
+/// the row, the address of V.
 macro_rules! blocks_loop {
     ($sum:ident, $row:literal, $step:literal, $before:expr, $part:ident, $v:expr, $w:expr, $next:expr, $count:expr, $($clobber:tt)*) => {
         asm_with_t!(
@@ -463,31 +463,45 @@ macro_rules! blocks_loop {
 }
 
 /// Fewer blocks than this are expanded each on its own: expanding in lanes takes as long for two
-/// blocks as for sixteen, and before the first batch there are no rounds to hide it. Measured: six
-/// blocks cost 501 clocks each alone, 560 in a batch; nine cost the same either way.
+/// blocks as for sixteen, and before the first batch there are no rounds to hide it. Measured, in
+/// clocks a block: alone 501; in a batch 580 of five, 522 of nine, 486 of seventeen.
 const MIN_BATCH: usize = 8;
 
 /// CF over consecutive blocks of one stream.
 pub(super) fn compress(_: Bmi2, v: &mut [u32; 8], blocks: &[[u8; 64]]) -> Kernel {
     // SAFETY: the token proves the features.
-    unsafe { compress_avx2(v, blocks) };
+    unsafe {
+        if blocks.len() < MIN_BATCH {
+            blocks.iter().for_each(|block| single_avx(v, block));
+        } else {
+            compress_avx2(v, blocks);
+        }
+    }
     KERNEL
 }
 
 /// [`compress`] with the expansion in AVX-512.
 pub(super) fn compress_avx512(token: Avx512, v: &mut [u32; 8], blocks: &[[u8; 64]]) -> Kernel {
+    let quick_lea = token.quick_lea();
     // SAFETY: the token proves the features.
-    unsafe { compress_zmm(v, blocks, token.quick_lea()) };
+    unsafe {
+        if blocks.len() >= MIN_BATCH {
+            compress_zmm(v, blocks, quick_lea);
+        } else if quick_lea {
+            blocks.iter().for_each(|block| single_avx512vl(v, block));
+        } else {
+            blocks.iter().for_each(|block| single_avx(v, block));
+        }
+    }
     KERNEL_AVX512
 }
 
-#[target_feature(enable = "bmi1,bmi2,avx2")]
+/// Not inlined, so that a short input does not pay for the frame of two schedules.
+#[inline(never)]
+#[target_feature(enable = "bmi2,avx2")]
 fn compress_avx2(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
-    if blocks.len() < MIN_BATCH {
-        blocks.iter().for_each(|block| single_avx(v, block));
-        return;
-    }
-    // SAFETY: the features are enabled here; `rounds` gets two schedules and at most eight blocks.
+    // SAFETY: the features are enabled here; `rounds` gets two schedules, at most eight blocks,
+    // and only plain words in `next`, whatever they are.
     unsafe {
         stream::<U32x8, 8>(
             v,
@@ -511,15 +525,12 @@ fn compress_avx2(v: &mut [u32; 8], blocks: &[[u8; 64]]) {
     }
 }
 
-#[target_feature(enable = "bmi1,bmi2,avx2,avx512f,avx512bw,avx512vl")]
+/// As `compress_avx2`.
+#[inline(never)]
+#[target_feature(enable = "bmi2,avx2,avx512f,avx512bw,avx512vl")]
 fn compress_zmm(v: &mut [u32; 8], blocks: &[[u8; 64]], quick_lea: bool) {
-    if blocks.len() < MIN_BATCH {
-        for block in blocks {
-            if quick_lea { single_avx512vl(v, block) } else { single_avx(v, block) }
-        }
-        return;
-    }
-    // SAFETY: the features are enabled here; `rounds` gets two schedules and at most sixteen blocks.
+    // SAFETY: the features are enabled here; `rounds` gets two schedules, at most sixteen blocks,
+    // and only plain words in `next`, whatever they are.
     unsafe {
         stream::<U32x16, 16>(
             v,
@@ -568,8 +579,10 @@ unsafe fn stream<V: Vector, const L: usize>(
     let mut current: Option<&[[u8; 64]]> = None;
     loop {
         let following = batches.next();
-        // SAFETY: the schedules live until the end; rows are written before they are read, the
-        // first 16 of W and 12 of W' here, the others by `expand` or beside the rounds.
+        // SAFETY: the schedules live until the end. Rows that decide anything are written before
+        // they are read: the first 16 of W and 12 of W' here, the others by `expand` or beside the
+        // rounds. Beside the last batch, the assembly expands whatever `next` holds, and nobody
+        // reads the result: leaving that out would take a second copy of the rounds.
         unsafe {
             if let Some(batch) = following {
                 let w = transpose(batch);
@@ -650,5 +663,5 @@ macro_rules! single {
         }
     };
 }
-single!(single_avx, "bmi1,bmi2,avx2", two_adds, three_word_part_avx);
-single!(single_avx512vl, "bmi1,bmi2,avx2,avx512f,avx512vl", lea, three_word_part_avx512vl);
+single!(single_avx, "bmi2,avx2", two_adds, three_word_part_avx);
+single!(single_avx512vl, "bmi2,avx2,avx512f,avx512vl", lea, three_word_part_avx512vl);

@@ -11,10 +11,14 @@ use digest::{
     common::hazmat::{DeserializeStateError, SerializableState, SerializedState},
     typenum::{U32, U40, U64},
 };
-use zeroize::{Zeroize, ZeroizeOnDrop};
+use zeroize::ZeroizeOnDrop;
 
-use super::{DIGEST_LEN, IV, Kernel, dispatch::Stream, pad, to_bytes};
-use crate::{Error, cpu::Machine};
+use super::{DIGEST_LEN, IV, Kernel, dispatch::Stream, pad, write_bytes};
+use crate::{
+    Error,
+    cpu::Machine,
+    ct::{wipe_bytes, wipe_words},
+};
 
 /// The block-level state of [`Sm3`]: chaining value and number of blocks absorbed.
 #[derive(Clone)]
@@ -46,6 +50,11 @@ impl digest::const_oid::AssociatedOid for Sm3 {
         digest::const_oid::ObjectIdentifier::new_unwrap("1.2.156.10197.1.401");
 }
 
+impl ZeroizeOnDrop for Sm3 {}
+
+/// Blocks that no message has: clause 5.2 limits it to fewer than 2^64 bits.
+const MAX_BLOCKS: u64 = 1 << 55;
+
 impl Sm3 {
     /// A hasher on one machine, for tests and comparisons.
     ///
@@ -57,7 +66,7 @@ impl Sm3 {
         Ok(Sm3::compose(core, Buffer::<Sm3Core>::default()))
     }
 
-    /// The kernel that has compressed blocks, as it named itself; none before the first full block.
+    /// The kernel that compressed the last blocks, as it named itself; none before the first.
     pub fn kernel(&self) -> Option<Kernel> {
         self.clone().decompose().0.kernel
     }
@@ -100,9 +109,9 @@ impl FixedOutputCore for Sm3Core {
         let total_len = self.blocks * 64 + buffer.get_pos() as u64;
         let mut last = [0; 128];
         let blocks = pad(buffer.get_data(), total_len, &mut last);
-        self.stream.compress(&mut self.v, &last.as_chunks().0[..blocks]);
-        out.copy_from_slice(&to_bytes(&self.v));
-        last.zeroize();
+        self.kernel = Some(self.stream.compress(&mut self.v, &last.as_chunks().0[..blocks]));
+        write_bytes(&self.v, &mut out.0);
+        wipe_bytes(&mut last);
     }
 }
 
@@ -118,6 +127,7 @@ impl Reset for Sm3Core {
     fn reset(&mut self) {
         self.v = IV;
         self.blocks = 0;
+        self.kernel = None;
     }
 }
 
@@ -135,8 +145,8 @@ impl fmt::Debug for Sm3Core {
 
 impl Drop for Sm3Core {
     fn drop(&mut self) {
-        self.v.zeroize();
-        self.blocks.zeroize();
+        wipe_words(&mut self.v);
+        self.blocks = 0;
     }
 }
 
@@ -147,7 +157,9 @@ impl SerializableState for Sm3Core {
 
     fn serialize(&self) -> SerializedState<Self> {
         let mut state = SerializedState::<Self>::default();
-        state[..32].copy_from_slice(&to_bytes(&self.v));
+        for (bytes, word) in state.as_chunks_mut::<4>().0.iter_mut().zip(&self.v) {
+            *bytes = word.to_be_bytes();
+        }
         state[32..].copy_from_slice(&self.blocks.to_be_bytes());
         state
     }
@@ -155,6 +167,9 @@ impl SerializableState for Sm3Core {
     fn deserialize(state: &SerializedState<Self>) -> Result<Self, DeserializeStateError> {
         let words = state.as_chunks::<4>().0;
         let blocks = u64::from_be_bytes(state[32..].try_into().map_err(|_| DeserializeStateError)?);
+        if blocks >= MAX_BLOCKS {
+            return Err(DeserializeStateError);
+        }
         Ok(Sm3Core {
             v: ::core::array::from_fn(|i| u32::from_be_bytes(words[i])),
             blocks,
@@ -193,7 +208,11 @@ impl Midstate {
 
     /// SM3 after a prefix of `blocks` full blocks that leads to the chaining value `v`: what a
     /// message that leaves a [lane](super::Lanes::get) goes on from as a stream.
+    ///
+    /// # Panics
+    /// If `blocks` is 2⁵⁵ or more: SM3 hashes fewer than 2⁶⁴ bits.
     pub fn from_parts(v: &[u32; 8], blocks: u64) -> Self {
+        assert!(blocks < MAX_BLOCKS, "SM3 of {blocks} blocks");
         Midstate { v: *v, blocks, ..Midstate::default() }
     }
 
@@ -231,8 +250,10 @@ impl Midstate {
         let mut last = [0; 128];
         let blocks = pad(&state.rest[..state.rest_len], state.prefix_len(), &mut last);
         let kernel = stream.compress(&mut state.v, &last.as_chunks().0[..blocks]);
-        last.zeroize();
-        (to_bytes(&state.v), kernel)
+        wipe_bytes(&mut last);
+        let mut digest = [0; DIGEST_LEN];
+        write_bytes(&state.v, &mut digest);
+        (digest, kernel)
     }
 
     fn absorb(&mut self, mut more: &[u8], stream: Stream) {
@@ -270,8 +291,8 @@ impl fmt::Debug for Midstate {
 
 impl Drop for Midstate {
     fn drop(&mut self) {
-        self.v.zeroize();
-        self.rest.zeroize();
+        wipe_words(&mut self.v);
+        wipe_bytes(&mut self.rest);
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::sync::OnceLock;
 
-use zeroize::Zeroize;
-
 use super::{DIGEST_LEN, Kernel, T, portable};
 use crate::{
     Error,
     cpu::{self, Machine},
+    ct::{wipe_bytes, wipe_words},
 };
 
 #[cfg(target_arch = "aarch64")]
@@ -31,22 +30,26 @@ impl<const L: usize> State<L> {
         self.0.map(|words| words[lane])
     }
 
-    /// Every lane's chaining value as big-endian bytes. The lengths are known here, so that the
-    /// compiler turns the matrix around without checks.
+    /// Every lane's chaining value as big-endian bytes, those of the first lanes into `out`. All
+    /// lengths are known where the matrix is turned around, so that it needs no checks.
+    ///
+    /// # Panics
+    /// If `out` holds more than `L` digests.
     #[inline]
-    pub(super) fn digests(&self) -> [[u8; DIGEST_LEN]; L] {
+    pub(super) fn digests(&self, out: &mut [[u8; DIGEST_LEN]]) {
         let mut digests = [[0; DIGEST_LEN]; L];
         for (lane, digest) in digests.iter_mut().enumerate() {
             for (word, bytes) in digest.as_chunks_mut::<4>().0.iter_mut().enumerate() {
                 *bytes = self.0[word][lane].to_be_bytes();
             }
         }
-        digests
+        out.copy_from_slice(&digests[..out.len()]);
+        wipe_bytes(digests.as_flattened_mut());
     }
 
     /// Overwrites all of it.
     pub(super) fn wipe(&mut self) {
-        self.0.as_flattened_mut().zeroize();
+        wipe_words(self.0.as_flattened_mut());
     }
 
     /// Replaces lane `lane`'s chaining value.

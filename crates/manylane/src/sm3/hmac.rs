@@ -5,7 +5,7 @@ use super::{
     dispatch::{Cell, Stream},
     hash, many,
 };
-use crate::{Error, Messages, cpu::Machine};
+use crate::{Error, Messages, cpu::Machine, ct::wipe_bytes};
 
 /// HMAC-SM3 of one stream, by the RustCrypto `Mac` traits.
 pub type HmacSm3 = ::hmac::Hmac<Sm3>;
@@ -19,6 +19,8 @@ pub type HkdfSm3 = ::hkdf::Hkdf<Sm3>;
 /// If `iterations` is zero, or `key` is longer than 2³² − 1 blocks of 32 bytes.
 pub fn pbkdf2(password: &[u8], salt: &[u8], iterations: u32, key: &mut [u8]) {
     assert!(iterations > 0, "PBKDF2 needs at least one iteration");
+    let blocks = key.len().div_ceil(DIGEST_LEN) as u64;
+    assert!(blocks <= u64::from(u32::MAX), "PBKDF2 gives at most 2^32 - 1 blocks");
     ::pbkdf2::pbkdf2_hmac::<Sm3>(password, salt, iterations, key);
 }
 
@@ -39,7 +41,8 @@ pub fn hmac_many(
     Ok(())
 }
 
-/// [`hmac_many`] on one machine, for tests and comparisons; says which kernel ran.
+/// [`hmac_many`] on one machine, for tests and comparisons; says which kernel ran. Keys longer than
+/// a block are hashed by the best stream all the same.
 ///
 /// # Errors
 /// As [`hmac_many`], and [`Error::Unavailable`] if the machine cannot be used.
@@ -63,7 +66,7 @@ pub(super) fn key_block(key: &[u8], pad: u8, block: &mut [u8; 64]) {
     if key.len() > 64 {
         let mut digest = hash(key);
         mix(block, &digest);
-        zeroize::Zeroize::zeroize(&mut digest);
+        wipe_bytes(&mut digest);
     } else {
         mix(block, key);
     }

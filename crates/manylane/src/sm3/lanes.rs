@@ -117,7 +117,11 @@ impl Lanes {
     /// # Panics
     /// If `lane >= self.count()`.
     pub fn digest(&self, lane: usize) -> [u8; super::DIGEST_LEN] {
-        super::to_bytes(&self.get(lane))
+        {
+            let mut digest = [0; super::DIGEST_LEN];
+            super::write_bytes(&self.get(lane), &mut digest);
+            digest
+        }
     }
 
     /// Advances every lane over the blocks of its input. An idle lane is given any other lane's
@@ -153,3 +157,5 @@ impl Drop for Lanes {
         with_states!(&mut self.0, _, state => state.wipe());
     }
 }
+
+impl zeroize::ZeroizeOnDrop for Lanes {}

@@ -5,16 +5,18 @@
 //! longest first, and a lane that finishes takes the next message, so that lanes seldom stop at
 //! different blocks and the last ones end together.
 
-use zeroize::Zeroize;
-
 use super::{
     DIGEST_LEN, IV, Kernel, Midstate,
     dispatch::{Cell, Expanded, Lanes, State, Stream, with_lanes},
     hmac::key_block,
     pad::{constant_block, last_block_is_constant, pad},
-    to_bytes,
+    write_bytes,
 };
-use crate::{Error, Messages, cpu::Machine};
+use crate::{
+    Error, Messages,
+    cpu::Machine,
+    ct::{wipe_bytes, wipe_words},
+};
 
 /// Messages ordered by length at a time; their indices and lengths are kept on the stack.
 const WINDOW: usize = 1024;
@@ -71,7 +73,7 @@ fn run(
         0 => Head::None,
         len => Head::Rest(&start.rest[..len]),
     };
-    let batch = Batch { v: start.v, blocks: start.blocks, head, messages: *messages };
+    let batch = Batch { v: &start.v, blocks: start.blocks, head, messages: *messages };
     Ok(batch.hash(cell, stream, out))
 }
 
@@ -90,25 +92,26 @@ pub(super) fn hmac_many(
         return Err(Error::OutputLength { expected: messages.len(), got: out.len() });
     }
     let mut kernel = None;
+    let out_len = out.len();
     let mut inner = [0; WINDOW * DIGEST_LEN];
     for (window, out) in out.chunks_mut(WINDOW).enumerate() {
         let (from, to) = (window * WINDOW, window * WINDOW + out.len());
         let keys = keys.range(from, to);
         let keyed =
-            |pad, messages| Batch { v: IV, blocks: 0, head: Head::Key(keys, pad), messages };
+            |pad, messages| Batch { v: &IV, blocks: 0, head: Head::Key(keys, pad), messages };
         let digests = &mut inner[..out.len() * DIGEST_LEN];
         keyed(0x36, messages.range(from, to)).hash(cell, stream, digests.as_chunks_mut().0);
         let digests = Messages::strided(digests, DIGEST_LEN, DIGEST_LEN, out.len())?;
         kernel = keyed(0x5c, digests).hash(cell, stream, out);
     }
-    inner.zeroize();
+    wipe_bytes(&mut inner[..out_len.min(WINDOW) * DIGEST_LEN]);
     Ok(kernel)
 }
 
 /// Messages and what comes before each of them.
 struct Batch<'a> {
     /// Chaining value that every lane starts from.
-    v: [u32; 8],
+    v: &'a [u32; 8],
     /// Blocks already absorbed into `v`.
     blocks: u64,
     head: Head<'a>,
@@ -164,8 +167,8 @@ impl Scratch {
 
     fn wipe(lanes: &mut [Scratch]) {
         for scratch in lanes {
-            scratch.head.zeroize();
-            scratch.tail.zeroize();
+            wipe_bytes(&mut scratch.head);
+            wipe_bytes(&mut scratch.tail);
         }
     }
 }
@@ -196,8 +199,12 @@ impl<'a> Batch<'a> {
     ) -> Option<Kernel> {
         let mut kernel = None;
         for (window, out) in out.chunks_mut(WINDOW).enumerate() {
-            let from = window * WINDOW;
-            let batch = Batch { messages: self.messages.range(from, from + out.len()), ..*self };
+            let (from, to) = (window * WINDOW, window * WINDOW + out.len());
+            let head = match self.head {
+                Head::Key(keys, pad) => Head::Key(keys.range(from, to), pad),
+                head => head,
+            };
+            let batch = Batch { head, messages: self.messages.range(from, to), ..*self };
             kernel = with_lanes!(cell, lanes => batch.hash_window(lanes, stream, out));
         }
         kernel
@@ -268,7 +275,7 @@ impl<'a> Batch<'a> {
                 joined[..head.len()].copy_from_slice(head);
                 joined[head.len()..head.len() + rest.len()].copy_from_slice(rest);
                 let blocks = pad(&joined[..head.len() + rest.len()], total_len, &mut scratch.tail);
-                joined.zeroize();
+                wipe_bytes(&mut joined);
                 blocks
             }
             _ => pad(rest, total_len, &mut scratch.tail),
@@ -302,18 +309,21 @@ impl<'a> Batch<'a> {
     fn finish_alone(
         &self,
         stream: Stream,
-        v: &mut [u32; 8],
+        mut v: [u32; 8],
         lane: &mut Lane<'a>,
         scratch: &mut Scratch,
-    ) -> ([u8; DIGEST_LEN], Kernel) {
+        out: &mut [[u8; DIGEST_LEN]],
+    ) -> Kernel {
         loop {
             if lane.left == 0 {
                 self.advance(lane, scratch);
             }
-            let kernel = stream.compress(v, lane.at_hand(scratch).as_chunks().0);
+            let kernel = stream.compress(&mut v, lane.at_hand(scratch).as_chunks().0);
             lane.left = 0;
             if let Segment::Tail = lane.segment {
-                return (to_bytes(v), kernel);
+                write_bytes(&v, &mut out[lane.index]);
+                wipe_words(&mut v);
+                return kernel;
             }
         }
     }
@@ -333,19 +343,18 @@ impl<'a> Batch<'a> {
         let head = if headless { 0 } else { (64 - self.head_len()) % 64 };
         let body_end = if headless { 0 } else { head + (len - head) / 64 * 64 };
         let mut scratch = [Scratch::EMPTY; L];
-        let mut state = State::splat(&self.v);
+        let mut state = State::splat(self.v);
         let mut kernel = None;
-        for (group, out) in out.chunks_mut(L).enumerate() {
+        for first in (0..out.len()).step_by(L) {
+            let last = (first + L).min(out.len()) - 1;
             // Lanes past the last message repeat it.
-            let last = out.len() - 1;
-            let index = |lane: usize| group * L + lane.min(last);
-            state = State::splat(&self.v);
-            if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(out.len())) {
-                for (i, out) in out.iter_mut().enumerate() {
-                    let mut lane = Lane { index: index(i), segment: Segment::Start, left: 0 };
-                    let (digest, ran) =
-                        self.finish_alone(stream, &mut self.v.clone(), &mut lane, &mut scratch[0]);
-                    (*out, kernel) = (digest, kernel.or(Some(ran)));
+            let index = |lane: usize| (first + lane).min(last);
+            state = State::splat(self.v);
+            if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(last + 1 - first)) {
+                for index in first..=last {
+                    let mut lane = Lane { index, segment: Segment::Start, left: 0 };
+                    let ran = self.finish_alone(stream, *self.v, &mut lane, &mut scratch[0], out);
+                    kernel = kernel.or(Some(ran));
                 }
                 continue;
             }
@@ -372,7 +381,7 @@ impl<'a> Batch<'a> {
             if let Some(block) = &constant {
                 kernel = Some(lanes.compress_constant(&mut state, block));
             }
-            out.copy_from_slice(&state.digests()[..out.len()]);
+            state.digests(&mut out[first..=last]);
         }
         state.wipe();
         Scratch::wipe(&mut scratch);
@@ -388,7 +397,7 @@ impl<'a> Batch<'a> {
         out: &mut [[u8; DIGEST_LEN]],
     ) -> Option<Kernel> {
         let mut order = order.iter().map(|key| *key as u32 as usize);
-        let mut state = State::splat(&self.v);
+        let mut state = State::splat(self.v);
         let mut scratch = [Scratch::EMPTY; L];
         let mut lanes = [Lane { index: 0, segment: Segment::Idle, left: 0 }; L];
         let mut ran = None;
@@ -399,13 +408,15 @@ impl<'a> Batch<'a> {
             for (i, lane) in lanes.iter_mut().enumerate() {
                 if lane.left == 0 {
                     if let Segment::Tail = lane.segment {
-                        out[lane.index] = to_bytes(&state.get(i));
+                        let mut v = state.get(i);
+                        write_bytes(&v, &mut out[lane.index]);
+                        wipe_words(&mut v);
                         lane.segment = Segment::Idle;
                     }
                     if let Segment::Idle = lane.segment {
                         let Some(index) = order.next() else { continue };
                         (lane.index, lane.segment) = (index, Segment::Start);
-                        state.set(i, &self.v);
+                        state.set(i, self.v);
                     }
                     self.advance(lane, &mut scratch[i]);
                 }
@@ -427,11 +438,8 @@ impl<'a> Batch<'a> {
         }
         for (i, lane) in lanes.iter_mut().enumerate() {
             if let (Some(stream), true) = (stream, lane.left > 0) {
-                let mut v = state.get(i);
-                let (digest, alone) = self.finish_alone(stream, &mut v, lane, &mut scratch[i]);
-                out[lane.index] = digest;
+                let alone = self.finish_alone(stream, state.get(i), lane, &mut scratch[i], out);
                 ran = ran.or(Some(alone));
-                v.zeroize();
             }
         }
         state.wipe();

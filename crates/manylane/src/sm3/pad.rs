@@ -2,7 +2,8 @@
 
 /// Writes the last block or two of a message of `total_len` bytes into `out`: `tail` (the
 /// `total_len % 64` bytes after its last full block), the bit 1, zeros, and the length in bits.
-/// Returns how many of `out`'s two blocks are used.
+/// Returns how many of `out`'s two blocks are used. The length in bits is taken modulo 2⁶⁴; the
+/// standard defines no longer message.
 ///
 /// # Panics
 /// If `tail.len() != total_len % 64`.
