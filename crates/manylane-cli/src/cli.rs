@@ -2,7 +2,10 @@
 
 use std::{num::NonZeroUsize, path::PathBuf, str::FromStr as _};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{
+    Args, Parser, Subcommand, ValueEnum,
+    builder::{RangedU64ValueParser, TypedValueParser},
+};
 use manylane_engine::Device;
 
 use crate::{bench, docs, info, sum};
@@ -49,7 +52,7 @@ pub(crate) struct Common {
     pub(crate) device: Device,
 
     /// Use N threads [default: one for each CPU this process may use]
-    #[arg(short, long, value_name = "N")]
+    #[arg(short, long, value_name = "N", value_parser = jobs())]
     pub(crate) jobs: Option<NonZeroUsize>,
 
     /// Say more on standard error: what was skipped and what was chosen
@@ -72,6 +75,14 @@ pub(crate) struct Common {
     /// directory, which replaces FILE at the end.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// More threads than any machine has processors are a slip, and might not all start.
+const MAX_JOBS: u64 = 1024;
+
+fn jobs() -> impl TypedValueParser<Value = NonZeroUsize> {
+    let range = RangedU64ValueParser::<usize>::new().range(1..=MAX_JOBS);
+    range.map(|jobs| NonZeroUsize::MIN.saturating_add(jobs - 1))
 }
 
 /// When to show something that only a person at a terminal wants.
