@@ -8,6 +8,7 @@
 use std::{
     any::Any,
     collections::VecDeque,
+    io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     process,
     sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -34,6 +35,17 @@ pub(crate) fn wake_on_time() {
     unsafe {
         libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong);
     }
+}
+
+/// Whether a file could not be opened since too many are open: an error that passes.
+pub(crate) fn is_out_of_files(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    const ERRORS: [i32; 2] = [libc::EMFILE, libc::ENFILE];
+    #[cfg(windows)]
+    const ERRORS: [i32; 1] = [4]; // ERROR_TOO_MANY_OPEN_FILES
+    #[cfg(not(any(unix, windows)))]
+    const ERRORS: [i32; 0] = [];
+    error.raw_os_error().is_some_and(|code| ERRORS.contains(&code))
 }
 
 /// A value that every process has of its own.

@@ -35,10 +35,13 @@ pub trait Source: Send {
     /// What [`open`](Self::open) gives; dropping it closes the source.
     type Reader: Read + Send;
 
-    /// Makes the source ready to be read from its beginning. Called once.
+    /// Makes the source ready to be read from its beginning. Called once; and again if it failed
+    /// because too many files were open.
     ///
     /// # Errors
-    /// What the engine hands on as the result of this source.
+    /// What the engine hands on as the result of this source, except `EMFILE` and `ENFILE`, the
+    /// operating system's errors for too many open files: as long as other sources of the run are
+    /// open, this one waits until one of them has been closed, and is opened then.
     fn open(&mut self) -> io::Result<Self::Reader>;
 
     /// The length in bytes, as far as it is known before the source is opened. It only helps to

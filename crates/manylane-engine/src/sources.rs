@@ -13,7 +13,10 @@ use std::{
     ops::ControlFlow,
     sync::{
         Condvar, Mutex, MutexGuard, TryLockError,
-        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
+        atomic::{
+            AtomicBool, AtomicU64, AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
     },
 };
 
@@ -23,7 +26,7 @@ use self::{
 };
 use crate::{
     Done, Function, Progress, Source, Summary,
-    runtime::{Pool, lock, wait},
+    runtime::{Pool, is_out_of_files, lock, wait},
 };
 
 /// Sources that are taken from the iterator ahead of their turn, where they say how long they
@@ -45,11 +48,22 @@ const HUGE: u64 = 256 << 20;
 /// is still at work: a few megabytes of results.
 const MAX_UNDELIVERED: usize = 1 << 16;
 
+/// What a source adds to [`Run::open`] and leaves there when it is closed, except one.
+const OPENED: u64 = 1 << 32;
+
+/// Whether a value of [`Run::open`] counts any source.
+fn are_open(open: u64) -> bool {
+    open & (OPENED - 1) > 0
+}
+
 /// A source and its place in the iterator.
 struct Item<S> {
     index: usize,
     source: S,
 }
+
+/// What comes of opening a source: without a reader, its result, or nothing if it was put back.
+type Opened<S> = Result<(Item<S>, <S as Source>::Reader), Option<Done<S>>>;
 
 /// What all workers share.
 struct Run<'a, S: Source, I> {
@@ -69,6 +83,10 @@ struct Run<'a, S: Source, I> {
     ready: AtomicBool,
     /// Whether all is to be abandoned.
     stop: AtomicBool,
+    /// Sources that are open or being opened; and, in steps of [`OPENED`], how many ever were.
+    open: AtomicU64,
+    /// Length of [`State::starved`], and of what is about to be put there.
+    starving: AtomicUsize,
 }
 
 struct State<S: Source> {
@@ -76,6 +94,11 @@ struct State<S: Source> {
     short: VecDeque<Item<S>>,
     long: VecDeque<Item<S>>,
     huge: VecDeque<Item<S>>,
+    /// Sources that could not be opened since too many files were open. Others of this run are,
+    /// and each that closes feeds some of these; until then, no new ones are begun.
+    starved: VecDeque<Item<S>>,
+    /// Those of them that may be tried again.
+    fed: VecDeque<Item<S>>,
     /// Sources to be hashed as streams, begun or not.
     streams: VecDeque<Stream<S>>,
     /// Whether the iterator has ended.
@@ -95,8 +118,15 @@ struct State<S: Source> {
 }
 
 impl<S: Source> State<S> {
+    /// Sources that may be begun now.
     fn pending(&self) -> usize {
-        self.short.len() + self.long.len() + self.huge.len()
+        let others = || self.short.len() + self.long.len() + self.huge.len();
+        self.fed.len() + if self.starved.is_empty() { others() } else { 0 }
+    }
+
+    /// Whether sources may be taken from the iterator.
+    fn may_pull(&self) -> bool {
+        !self.ended && self.room() > 0 && self.starved.is_empty()
     }
 
     fn room(&self) -> usize {
@@ -153,6 +183,8 @@ where
             short: VecDeque::new(),
             long: VecDeque::new(),
             huge: VecDeque::new(),
+            starved: VecDeque::new(),
+            fed: VecDeque::new(),
             streams: VecDeque::new(),
             ended: false,
             hinted: false,
@@ -167,6 +199,8 @@ where
         waiting: AtomicUsize::new(0),
         ready: AtomicBool::new(false),
         stop: AtomicBool::new(false),
+        open: AtomicU64::new(0),
+        starving: AtomicUsize::new(0),
     };
     // One source needs no other thread; two are enough to know that more may come.
     run.pull(lock(&run.sources), 2);
@@ -268,6 +302,68 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_one();
     }
 
+    /// Opens a source. Fails with its result, or with nothing if it is put back because too many
+    /// files are open, some of them by this run.
+    fn open(&self, mut item: Item<S>) -> Opened<S> {
+        loop {
+            let before = self.open.fetch_add(OPENED + 1, SeqCst);
+            let error = match item.source.open() {
+                Ok(reader) => return Ok((item, reader)),
+                Err(error) => error,
+            };
+            if is_out_of_files(&error) {
+                let (back, after) = self.starve(item).ok_or(None)?;
+                item = back;
+                if after != before.wrapping_add(OPENED) || are_open(before) {
+                    // What was open when it failed has been closed meanwhile.
+                    continue;
+                }
+                self.feed();
+            } else {
+                self.closed();
+            }
+            let Item { index, source } = item;
+            return Err(Some(Done { index, source, result: Err(error) }));
+        }
+    }
+
+    /// Puts a source back that counts as being opened; if nothing else is open, gives it back, with
+    /// what `open` is then.
+    fn starve(&self, item: Item<S>) -> Option<(Item<S>, u64)> {
+        let mut state = lock(&self.state);
+        // In this order: whoever closes a source after this look at `open` finds one to feed.
+        self.starving.fetch_add(1, SeqCst);
+        let open = self.open.fetch_sub(1, SeqCst) - 1;
+        if are_open(open) {
+            state.starved.push_back(item);
+            return None;
+        }
+        self.starving.fetch_sub(1, SeqCst);
+        Some((item, open))
+    }
+
+    /// Counts a source as closed.
+    fn closed(&self) {
+        self.open.fetch_sub(1, SeqCst);
+        if self.starving.load(SeqCst) > 0 {
+            self.feed();
+        }
+    }
+
+    /// Lets starved sources be tried again: one for that which was closed, and one more lest
+    /// there be ever fewer at work, when others than this run have closed files too.
+    fn feed(&self) {
+        let mut state = lock(&self.state);
+        for _ in 0..2 {
+            if let Some(item) = state.starved.pop_front() {
+                self.starving.fetch_sub(1, SeqCst);
+                state.fed.push_back(item);
+            }
+        }
+        self.work.notify_all();
+        self.caller.notify_one();
+    }
+
     fn summary(&self, digest: [u8; 32], len: u64) -> io::Result<Summary> {
         Ok(Summary { digest: self.function.finish(digest), len })
     }
@@ -327,7 +423,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             state.busy -= 1;
             was_busy = false;
             let over = state.ended && state.pending() == 0 && state.busy == 0;
-            if over && state.streams.is_empty() {
+            if over && state.streams.is_empty() && state.starved.is_empty() {
                 self.work.notify_all();
                 self.caller.notify_one();
                 if !D::IS_CALLER || state.taken == state.delivered {
@@ -336,7 +432,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             }
             let has_news = !state.streams.is_empty()
                 || state.pending() > 0
-                || !state.ended && state.room() > 0
+                || state.may_pull()
                 || self.stopped()
                 || D::IS_CALLER && self.ready.load(Relaxed);
             if !has_news {
@@ -372,7 +468,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 count += 1;
             }
             let ahead = if state.hinted { LOOK_AHEAD } else { HANDFUL * self.threads };
-            let may_pull = !state.ended && state.room() > 0;
+            let may_pull = state.may_pull();
             let wants_pull = may_pull && state.pending() < ahead;
             drop(state);
             if count > 0 {
@@ -447,15 +543,16 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
 impl<S: Source> State<S> {
     /// The next source for a lane.
     fn next(&mut self) -> Option<Item<S>> {
-        let queues = [&mut self.huge, &mut self.long, &mut self.short];
-        queues.into_iter().find_map(VecDeque::pop_front)
+        let queues = [&mut self.fed, &mut self.huge, &mut self.long, &mut self.short];
+        let may_begin = if self.starved.is_empty() { queues.len() } else { 1 };
+        queues.into_iter().take(may_begin).find_map(VecDeque::pop_front)
     }
 
     /// The next source for a stream beside the lanes: where huge ones are few, on at most half
     /// of the workers. Many get through sooner in lanes.
     fn next_huge(&mut self, threads: usize) -> Option<Item<S>> {
         let few = self.beside + self.huge.len() <= threads && self.beside < threads / 2;
-        let item = self.huge.pop_front_if(|_| few)?;
+        let item = self.huge.pop_front_if(|_| few && self.starved.is_empty())?;
         self.beside += 1;
         Some(item)
     }

@@ -255,6 +255,81 @@ fn no_more_are_open_than_there_are_lanes() {
     }
 }
 
+/// Can be open together with only so many others; counts opens that failed.
+#[cfg(unix)]
+#[derive(Clone)]
+struct Scarce(Noise, usize, Arc<AtomicUsize>);
+
+#[cfg(unix)]
+impl Source for Scarce {
+    type Reader = NoiseReader;
+
+    fn open(&mut self) -> io::Result<NoiseReader> {
+        let reader = self.0.open()?;
+        if self.0.open.now.load(SeqCst) > self.1 {
+            drop(reader);
+            self.2.fetch_add(1, SeqCst);
+            let code = if self.0.seed % 2 == 0 { libc::EMFILE } else { libc::ENFILE };
+            return Err(io::Error::from_raw_os_error(code));
+        }
+        Ok(reader)
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        self.0.hint
+    }
+
+    fn open_len(&self, reader: &NoiseReader) -> Option<u64> {
+        self.0.open_len(reader)
+    }
+
+    fn may_wait(&self) -> bool {
+        self.0.may_wait
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn sources_wait_for_files_to_be_closed() {
+    for (threads, most) in [(1, 1), (1, 3), (2, 1), (4, 1), (4, 3), (4, 20)] {
+        let (open, failed) = (Arc::new(Open::default()), Arc::new(AtomicUsize::new(0)));
+        let sources: Vec<_> = (0..400)
+            .map(|i| {
+                let mut source = Noise::new(i, (i as usize * 7919) % 20_000);
+                source.open = Arc::clone(&open);
+                source.may_wait = i % 10 == 7;
+                source.hint = [None, Some(2 << 20), Some(1 << 40)][i as usize % 3];
+                source.open_len = source.hint.filter(|_| i % 2 == 0);
+                Scarce(source, most, Arc::clone(&failed))
+            })
+            .collect();
+        let function = Function::hash();
+        let all = collect(&engine(threads), &function, sources);
+        assert_eq!(all.len(), 400);
+        for (i, done) in all.iter().enumerate() {
+            assert_eq!(done.index, i);
+            let result = done.result.as_ref();
+            let digest = result.map(|s| s.digest).unwrap_or_else(|e| panic!("{i}: {e}"));
+            assert_eq!(digest, function.of(&done.source.0.bytes()));
+        }
+        // Tried again when a file has been closed, not over and over.
+        assert!(failed.load(SeqCst) < 2000, "{} opens failed", failed.load(SeqCst));
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn where_no_file_can_be_opened_each_source_fails() {
+    for threads in [1, 4] {
+        let failed = Arc::new(AtomicUsize::new(0));
+        let sources = (0..400).map(|i| Scarce(Noise::new(i, 10), 0, Arc::clone(&failed)));
+        for done in collect(&engine(threads), &Function::hash(), sources) {
+            let code = done.result.unwrap_err().raw_os_error();
+            assert!(code == Some(libc::EMFILE) || code == Some(libc::ENFILE));
+        }
+    }
+}
+
 #[test]
 fn sources_are_taken_only_as_results_are_handed_back() {
     // The first takes until all others that may be taken are done: the iterator stops there.

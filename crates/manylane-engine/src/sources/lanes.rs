@@ -205,13 +205,10 @@ impl<S: Source> Worker<S> {
     }
 
     /// Opens a source and fills a lane with its beginning.
-    fn begin<I>(&mut self, run: &Run<S, I>, lane: usize, mut item: Item<S>) {
-        let reader = match item.source.open() {
-            Ok(reader) => reader,
-            Err(error) => {
-                let Item { index, source } = item;
-                return self.done.push(Done { index, source, result: Err(error) });
-            }
+    fn begin<I>(&mut self, run: &Run<S, I>, lane: usize, item: Item<S>) {
+        let (item, reader) = match run.open(item) {
+            Ok(open) => open,
+            Err(done) => return self.done.extend(done),
         };
         self.buffer[lane * ROOM..][..self.rest.len()].copy_from_slice(&self.rest);
         let (from, to) = (0, self.rest.len());
@@ -231,7 +228,7 @@ impl<S: Source> Worker<S> {
         self.read += at_work.len - len;
         self.used[lane] = self.used[lane].max(at_work.to);
         match filled {
-            Err(error) => self.end(lane, Err(error)),
+            Err(error) => self.end(run, lane, Err(error)),
             Ok(()) if !asked && at_work.known.flatten().is_some_and(|len| len >= HUGE) => {
                 // Longer than it seemed. If huge ones are few, it gets a worker of its own: this
                 // one, once its other lanes are empty.
@@ -247,9 +244,11 @@ impl<S: Source> Worker<S> {
     }
 
     /// Makes a lane idle, with the result of its source.
-    fn end(&mut self, lane: usize, result: io::Result<crate::Summary>) {
-        if let Some(Lane { item: Item { index, source }, .. }) = self.at_work[lane].take() {
+    fn end<I>(&mut self, run: &Run<S, I>, lane: usize, result: io::Result<crate::Summary>) {
+        if let Some(Lane { item: Item { index, source }, reader, .. }) = self.at_work[lane].take() {
             self.active -= 1;
+            drop(reader);
+            run.closed();
             self.done.push(Done { index, source, result });
         }
     }
@@ -311,7 +310,7 @@ impl<S: Source> Worker<S> {
             }
             if lane.padding.is_some() {
                 let result = run.summary(self.lanes.digest(i), lane.len);
-                self.end(i, result);
+                self.end(run, i, result);
             } else {
                 self.fill(run, i);
             }

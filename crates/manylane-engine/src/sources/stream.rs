@@ -94,42 +94,42 @@ impl<S: Source> Stream<S> {
         self.beside
     }
 
-    /// Hashes the source to its end; nothing if the run is abandoned meanwhile.
+    /// Hashes the source to its end; nothing if the run is abandoned meanwhile, or the source put
+    /// back.
     pub(super) fn finish<I: Send>(
         self,
         run: &Run<S, I>,
         thread: &mut impl Deliver,
         ring: &mut Ring,
     ) -> Option<Done<S>> {
-        let Stream { item: Item { index, mut source }, begun, .. } = self;
-        let opened = match begun {
-            Some(begun) => Ok(begun),
-            None => source.open().map(|reader| Begun {
-                state: run.function.start.clone(),
-                len: 0,
-                known: source.open_len(&reader),
-                reader,
-            }),
+        let Stream { item, begun, .. } = self;
+        let (Item { index, source }, begun) = match begun {
+            Some(begun) => (item, begun),
+            None => match run.open(item) {
+                Ok((item, reader)) => {
+                    let known = item.source.open_len(&reader);
+                    (item, Begun { reader, state: run.function.start.clone(), len: 0, known })
+                }
+                Err(done) => return done,
+            },
         };
-        let result = match opened {
-            Ok(Begun { mut reader, mut state, mut len, known }) => {
-                let left = known.unwrap_or(u64::MAX).saturating_sub(len);
-                let mut take = |piece: &[u8]| {
-                    state = state.then(piece);
-                    len += piece.len() as u64;
-                    run.progress.add(piece.len() as u64, 0);
-                    thread.deliver();
-                    !run.stopped()
-                };
-                let read = if run.threads > 1 && left >= READ_AHEAD {
-                    ring.read_ahead(reader, &mut take)
-                } else {
-                    ring.read(&mut reader, &mut take)
-                };
-                read.and_then(|()| run.summary(state.finish(b""), len))
-            }
-            Err(error) => Err(error),
+        let Begun { mut reader, mut state, mut len, known } = begun;
+        let left = known.unwrap_or(u64::MAX).saturating_sub(len);
+        let mut take = |piece: &[u8]| {
+            state = state.then(piece);
+            len += piece.len() as u64;
+            run.progress.add(piece.len() as u64, 0);
+            thread.deliver();
+            !run.stopped()
         };
+        let read = if run.threads > 1 && left >= READ_AHEAD {
+            ring.read_ahead(&mut reader, &mut take)
+        } else {
+            ring.read(&mut reader, &mut take)
+        };
+        drop(reader);
+        run.closed();
+        let result = read.and_then(|()| run.summary(state.finish(b""), len));
         (!run.stopped()).then_some(Done { index, source, result })
     }
 }
@@ -159,7 +159,7 @@ impl Ring {
     /// The same, while another thread reads ahead.
     fn read_ahead(
         &mut self,
-        reader: impl Read + Send,
+        reader: &mut (impl Read + Send),
         take: &mut impl FnMut(&[u8]) -> bool,
     ) -> io::Result<()> {
         self.have(PIECES);
@@ -169,10 +169,9 @@ impl Ring {
             give_back.send(buffer).expect("room for each, and its other end");
         }
         thread::scope(|scope| {
-            let mut reader = reader;
             let reading = scope.spawn(move || {
                 for mut buffer in &empty {
-                    let (filled, end) = fill(&mut reader, &mut buffer);
+                    let (filled, end) = fill(reader, &mut buffer);
                     let ended = end.is_some();
                     if give.send(Piece { buffer, filled, end }).is_err() || ended {
                         break;
