@@ -28,7 +28,11 @@ use self::{
     measure::{Effort, Logs, Plan, Runner},
     model::{Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
 };
-use crate::{complain, exit};
+use crate::{
+    complain, exit,
+    output::print,
+    show::{Name, Reason},
+};
 
 mod clock;
 mod compare;
@@ -118,23 +122,15 @@ pub(crate) fn run(args: &Args) -> ExitCode {
 fn compare(a: &Path, b: &Path, bound: compare::Bound) -> u8 {
     let runs = compare::read(a).and_then(|a| Ok((a, compare::read(b)?)));
     match runs.and_then(|(a, b)| compare::compare(&a, &b, bound)) {
-        Ok(comparison) if !print(&comparison.text()) => exit::FAILED,
-        Ok(comparison) if comparison.failed() => exit::FAILED,
-        Ok(_) => exit::OK,
+        Ok(comparison) => match print(comparison.text().as_bytes()) {
+            exit::OK if comparison.failed() => exit::FAILED,
+            status => status,
+        },
         Err(why) => {
             complain!("cannot compare: {why}");
             exit::USAGE
         }
     }
-}
-
-/// Writes to standard output; whether that went well.
-fn print(text: &str) -> bool {
-    let written = io::Write::write_all(&mut io::stdout().lock(), text.as_bytes());
-    if let Err(why) = &written {
-        complain!("standard output: {why}");
-    }
-    written.is_ok()
 }
 
 fn measure(args: &Args) -> u8 {
@@ -168,12 +164,15 @@ fn measure(args: &Args) -> u8 {
     if let Some(folder) = &args.output {
         let markdown = report::markdown(&tables, &summary);
         if let Err(why) = write(folder, &summary, &raw(&plan, &logs), &markdown) {
-            complain!("{}: {why}", folder.display());
+            complain!("{}: {}", Name(folder), Reason(&why));
             return exit::FAILED;
         }
     }
     let text = if args.json { json(&summary) } else { report::text(&tables, &summary) };
-    if print(&text) && summary.not_measured.is_empty() { exit::OK } else { exit::FAILED }
+    match print(text.as_bytes()) {
+        exit::OK if !summary.not_measured.is_empty() => exit::FAILED,
+        status => status,
+    }
 }
 
 /// What the suites named, or all, are to measure.

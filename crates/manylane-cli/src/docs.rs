@@ -1,13 +1,15 @@
 //! Manual pages and completions, made from the definition in `cli.rs`.
 
-use std::{
-    io::{self, Write as _},
-    path::PathBuf,
-};
+use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _};
 
-use crate::{cli::Cli, complain, exit};
+use crate::{
+    cli::Cli,
+    complain, exit,
+    output::print,
+    show::{Name, Reason},
+};
 
 /// Write a shell's completion script to standard output
 #[derive(Debug, Args)]
@@ -39,7 +41,7 @@ pub(crate) fn man(args: &ManArgs) -> u8 {
         Some(dir) => match clap_mangen::generate_to(command, dir) {
             Ok(()) => exit::OK,
             Err(error) => {
-                complain!("{}: {error}", dir.display());
+                complain!("{}: {}", Name(dir), Reason(&error));
                 exit::FAILED
             }
         },
@@ -48,22 +50,10 @@ pub(crate) fn man(args: &ManArgs) -> u8 {
             match clap_mangen::Man::new(command).render(&mut page) {
                 Ok(()) => print(&page),
                 Err(error) => {
-                    complain!("{error}");
+                    complain!("{}", Reason(&error));
                     exit::FAILED
                 }
             }
-        }
-    }
-}
-
-fn print(text: &[u8]) -> u8 {
-    let mut out = io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Ok(()) => exit::OK,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
-        Err(error) => {
-            complain!("standard output: {error}");
-            exit::FAILED
         }
     }
 }

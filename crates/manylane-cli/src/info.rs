@@ -2,17 +2,14 @@
 
 mod self_test;
 
-use std::{
-    fmt,
-    io::{self, Write as _},
-};
+use std::fmt;
 
 use manylane::cpu::{self, Machine};
 use manylane_engine::{Config, Engine, Explanation};
 use serde::Serialize;
 
 use self::self_test::Tested;
-use crate::{bench::peers, complain, exit, show::Reason};
+use crate::{bench::peers, complain, exit, output::print};
 
 /// Say which machines and libraries there are, and what `auto` chooses
 #[derive(Debug, clap::Args)]
@@ -97,13 +94,13 @@ pub(crate) fn run(args: &Args) -> u8 {
         0 => exit::OK,
         _ => exit::FAILED,
     };
-    match info.print(args.json) {
-        Ok(()) => status,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
-        Err(error) => {
-            complain!("write error: {}", Reason(&error));
-            exit::FAILED
-        }
+    let text = match args.json {
+        true => serde_json::to_string_pretty(&info).expect("maps with text for keys"),
+        false => info.to_string(),
+    };
+    match print(format!("{text}\n").as_bytes()) {
+        exit::OK => status,
+        failed => failed,
     }
 }
 
@@ -133,17 +130,6 @@ impl Info {
             gpu_note: NO_GPU,
             self_test: self_test.then(self_test::run),
         }
-    }
-
-    fn print(&self, json: bool) -> io::Result<()> {
-        let mut text = match json {
-            true => serde_json::to_string_pretty(self)?,
-            false => self.to_string(),
-        };
-        text.push('\n');
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
     }
 }
 

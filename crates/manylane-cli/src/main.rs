@@ -7,9 +7,13 @@ mod info;
 mod output;
 mod progress;
 mod show;
+mod standard;
 mod sum;
 
-use std::process::ExitCode;
+use std::{
+    io::{self, Write as _},
+    process::ExitCode,
+};
 
 use clap::Parser as _;
 
@@ -41,7 +45,20 @@ macro_rules! complain {
 pub(crate) use complain;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and versions are answers, which somebody waits for.
+        Err(answer) if !answer.use_stderr() => {
+            return ExitCode::from(output::written(standard::output().and_then(|()| {
+                answer.print()?;
+                io::stdout().flush()
+            })));
+        }
+        Err(mistake) => {
+            let _ = mistake.print();
+            return ExitCode::from(exit::USAGE);
+        }
+    };
     if let Err(name) = manylane::cpu::forced() {
         complain!(
             "{}={name:?}: not a machine that this processor has; `manylane info` without the \

@@ -5,7 +5,10 @@ use std::{
     io::{self, BufWriter, IsTerminal as _, Write},
     os::{
         fd::{AsFd as _, AsRawFd as _},
-        unix::fs::{MetadataExt as _, PermissionsExt as _},
+        unix::{
+            ffi::OsStrExt as _,
+            fs::{MetadataExt as _, PermissionsExt as _},
+        },
     },
     path::{Path, PathBuf},
 };
@@ -13,6 +16,29 @@ use std::{
 #[cfg(target_os = "linux")]
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use tempfile::NamedTempFile;
+
+use crate::{complain, exit, show::Reason, standard};
+
+/// Writes to standard output; the exit status.
+pub(crate) fn print(text: &[u8]) -> u8 {
+    written(standard::output().and_then(|()| {
+        let mut out = io::stdout().lock();
+        out.write_all(text)?;
+        out.flush()
+    }))
+}
+
+/// The exit status when the output was written or not, which is said.
+pub(crate) fn written(result: io::Result<()>) -> u8 {
+    match result {
+        Ok(()) => exit::OK,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
+        Err(error) => {
+            complain!("write error: {}", Reason(&error));
+            exit::FAILED
+        }
+    }
+}
 
 /// A file's identity, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +87,8 @@ impl Output {
             own.extend(metadata.ok().filter(Metadata::is_file).map(|m| FileId::of(&m)));
         };
         let to = match path {
+            // What is read only takes nothing that is written, as what is closed.
+            None if standard::output().is_err() => To::Stdout(File::open("/dev/null")?),
             None => To::Stdout(File::from(io::stdout().as_fd().try_clone_to_owned()?)),
             Some(path) => match fs::metadata(path) {
                 Ok(old) if old.is_dir() => {
@@ -75,7 +103,7 @@ impl Output {
                     to
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    create_beside(path.to_owned())?
+                    create_beside(missing(path)?)?
                 }
                 Err(error) => return Err(error),
             },
@@ -127,6 +155,22 @@ impl Output {
 
 /// Mode of a new file, before the umask.
 const MODE: u32 = 0o666;
+
+/// What is to be created for a name that leads to nothing: a symbolic link stays, and what it names
+/// is created.
+fn missing(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    // The kernel has followed the links before, so they come to an end.
+    while let Ok(to) = fs::read_link(&path) {
+        path = folder_of(&path).join(to);
+    }
+    let bytes = path.as_os_str().as_bytes();
+    // Only a directory could have such a name.
+    match bytes.ends_with(b"/") || bytes.ends_with(b"/.") {
+        true => Err(io::Error::from_raw_os_error(libc::EISDIR)),
+        false => Ok(path),
+    }
+}
 
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {

@@ -40,15 +40,14 @@ impl fmt::Display for Name<'_> {
     }
 }
 
-/// The text of an error without the number that the standard library adds to the system's words.
+/// The text of an error without the number that the standard library adds to the system's words,
+/// and without the temporary file's name that may follow it.
 pub(crate) struct Reason<'a>(pub(crate) &'a io::Error);
 
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
-        let number = self.0.raw_os_error().map(|code| format!(" (os error {code})"));
-        let words = number.as_deref().and_then(|number| text.strip_suffix(number));
-        f.write_str(words.unwrap_or(&text))
+        f.write_str(text.split_once(" (os error ").map_or(&text, |(words, _)| words))
     }
 }
 
@@ -73,5 +72,9 @@ mod tests {
         let error = io::Error::from_raw_os_error(libc::ENOENT);
         assert_eq!(Reason(&error).to_string(), "No such file or directory");
         assert_eq!(Reason(&io::Error::other("why")).to_string(), "why");
+        let error = tempfile::tempfile_in("/nowhere/at/all").unwrap_err();
+        assert_eq!(Reason(&error).to_string(), "No such file or directory");
+        let error = tempfile::NamedTempFile::new_in("/nowhere/at/all").unwrap_err();
+        assert_eq!(Reason(&error).to_string(), "No such file or directory");
     }
 }

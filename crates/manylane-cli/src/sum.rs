@@ -10,7 +10,7 @@ mod walk;
 
 use std::{
     fs::Metadata,
-    io,
+    io::{self, IsTerminal as _},
     ops::ControlFlow,
     path::{Path, PathBuf},
 };
@@ -30,7 +30,7 @@ use self::{
 use crate::{
     cli::Common,
     complain, exit,
-    output::Output,
+    output::{self, Output},
     progress,
     show::{Name, Reason},
 };
@@ -206,11 +206,7 @@ pub(crate) fn run(args: Args) -> u8 {
             complain!("{why}");
             exit::USAGE
         }
-        Err(Stop::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => exit::PIPE,
-        Err(Stop::Write(error)) => {
-            complain!("write error: {}", Reason(&error));
-            exit::FAILED
-        }
+        Err(Stop::Write(error)) => output::written(Err(error)),
     }
 }
 
@@ -264,6 +260,10 @@ fn try_run(args: Args) -> Result<bool, Stop> {
             check_lists(&checker, args.files, &mut report)
         })
     } else {
+        let nothing_named = args.files.is_empty() && args.files0_from.is_none();
+        if args.recursive && nothing_named && io::stdin().is_terminal() {
+            complain!("reading standard input; for the files below this directory, name it: .");
+        }
         let recursive = args.recursive.then_some(&walking);
         let total = if args.recursive { None } else { total_len(&args.files) };
         let operands = match args.files0_from {

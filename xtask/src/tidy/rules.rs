@@ -15,8 +15,8 @@ const UNSAFE: [&str; 14] = [
     "crates/manylane/src/sm3/sse.rs",
     "crates/manylane-cli/src/bench/clock.rs",
     "crates/manylane-cli/src/bench/os.rs",
-    "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",
+    "crates/manylane-cli/src/standard.rs",
     "crates/manylane-ct/src/valgrind.rs",
     "crates/manylane-engine/src/runtime.rs",
     // What a process does after a fork can only be tested by forking.

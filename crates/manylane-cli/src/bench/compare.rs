@@ -7,6 +7,7 @@ use super::{
     report::{Table, half_width, number},
     stats::Estimate,
 };
+use crate::show::{Name, Reason};
 
 /// A loss that is let pass, as a share.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,9 +80,12 @@ pub(super) struct Comparison {
 /// # Errors
 /// If there is none, or none of this schema.
 pub(super) fn read(folder: &Path) -> Result<Summary, String> {
+    if folder.is_file() {
+        return Err(format!("{}: a file, not the folder of a run", Name(folder)));
+    }
     let path = folder.join("summary.json");
-    let because = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
-    let text = fs::read_to_string(&path).map_err(|why| because(&why))?;
+    let because = |why: &dyn std::fmt::Display| format!("{}: {why}", Name(&path));
+    let text = fs::read_to_string(&path).map_err(|why| because(&Reason(&why)))?;
     let json: serde_json::Value = serde_json::from_str(&text).map_err(|why| because(&why))?;
     if json["schema_version"] != SCHEMA_VERSION {
         let version = &json["schema_version"];

@@ -21,6 +21,7 @@ use crate::{
     complain,
     output::FileId,
     show::{Name, Reason},
+    standard,
 };
 
 /// What counts as a failure, and what is said.
@@ -206,7 +207,10 @@ impl<'a> Lines<'a> {
     fn open(list: &'a Path, checker: &Checker<'a>) -> io::Result<Self> {
         let is_stdin = list.as_os_str() == "-";
         let reader: Box<dyn BufRead + Send> = match is_stdin {
-            true => Box::new(BufReader::new(io::stdin())),
+            true => {
+                standard::input()?;
+                Box::new(BufReader::new(io::stdin()))
+            }
             false => Box::new(BufReader::new(File::open(list)?)),
         };
         Ok(Lines {

@@ -14,7 +14,7 @@ use super::{
     source::Input,
     walk::{self, Walk},
 };
-use crate::output::FileId;
+use crate::{output::FileId, standard};
 
 /// Iterates over the inputs; directories are walked when their turn comes.
 pub(super) struct Operands<'a> {
@@ -58,7 +58,7 @@ impl<'a> Operands<'a> {
     ) -> Self {
         let is_stdin = list.as_os_str() == "-";
         let reader: io::Result<Box<dyn BufRead + Send>> = match is_stdin {
-            true => Ok(Box::new(BufReader::new(io::stdin()))),
+            true => standard::input().map(|()| Box::new(BufReader::new(io::stdin())) as _),
             false => File::open(&list).map(|file| Box::new(BufReader::new(file)) as _),
         };
         let names = match reader {

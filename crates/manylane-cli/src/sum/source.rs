@@ -12,7 +12,7 @@ use std::{
 
 use manylane_engine::Source;
 
-use crate::output::FileId;
+use crate::{output::FileId, standard};
 
 /// Something to hash, by its name.
 #[derive(Debug)]
@@ -77,7 +77,10 @@ impl Source for Input<'_> {
 
     fn open(&mut self) -> io::Result<Reader> {
         let file = match &mut self.from {
-            From::Stdin => File::from(io::stdin().as_fd().try_clone_to_owned()?),
+            From::Stdin => {
+                standard::input()?;
+                File::from(io::stdin().as_fd().try_clone_to_owned()?)
+            }
             From::Given { .. } => File::open(&self.name)?,
             From::Found { follow } => {
                 // Should the file have become a pipe since it was found, opening it must not wait;
@@ -132,11 +135,17 @@ impl Source for Input<'_> {
 struct Stamp {
     len: u64,
     modified: (i64, i64),
+    /// Unlike the time before, nobody can set this one back.
+    changed: (i64, i64),
 }
 
 impl Stamp {
     fn of(metadata: &Metadata) -> Self {
-        Stamp { len: metadata.len(), modified: (metadata.mtime(), metadata.mtime_nsec()) }
+        Stamp {
+            len: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
     }
 }
 
@@ -159,5 +168,36 @@ impl Read for Reader {
             return Err(io::Error::other("changed while it was read"));
         }
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, thread, time::Duration};
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_written_to_is_known_by_any_of_its_times() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "old").unwrap();
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        let read = |meanwhile: &dyn Fn()| {
+            let mut reader = Input::found(path.clone(), false, &[]).open().unwrap();
+            let mut bytes = [0; 8];
+            assert_eq!(reader.read(&mut bytes).unwrap(), 3);
+            // Longer than the clock of the times stands still.
+            thread::sleep(Duration::from_millis(20));
+            meanwhile();
+            reader.read(&mut bytes)
+        };
+        assert_eq!(read(&|| ()).unwrap(), 0);
+        let back = || {
+            fs::write(&path, "new").unwrap();
+            File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        };
+        let error = read(&back).unwrap_err();
+        assert_eq!(error.to_string(), "changed while it was read");
     }
 }

@@ -38,6 +38,19 @@ fn completions_know_the_options() {
 }
 
 #[test]
+fn runs_that_cannot_be_read_are_named() {
+    let dir = Dir::new();
+    dir.write("file", "{}");
+    for (name, why) in [
+        ("file", "file: a file, not the folder of a run"),
+        ("gone", "gone/summary.json: No such file or directory"),
+    ] {
+        let ran = dir.manylane(["bench", "compare", name, name]);
+        ran.exits(2).says(&format!("cannot compare: {why}"));
+    }
+}
+
+#[test]
 fn every_verb_has_a_manual_page() {
     let dir = Dir::new();
     dir.manylane(["man", "."]).is_fine();
@@ -47,5 +60,5 @@ fn every_verb_has_a_manual_page() {
     let page = std::fs::read_to_string(dir.path("manylane-sum.1")).unwrap();
     assert!(page.contains("hmac") && page.contains("Examples") && page.contains(".TH"));
     assert!(run(command().arg("man"), b"").is_fine().text().contains(".TH manylane 1"));
-    dir.manylane(["man", "gone"]).exits(1);
+    dir.manylane(["man", "gone"]).exits(1).says("gone: No such file or directory");
 }

@@ -7,7 +7,7 @@ use std::{
     process::Stdio,
 };
 
-use crate::support::{Dir, command, line, run};
+use crate::support::{Dir, Ran, command, line, run, tool};
 
 #[test]
 fn a_file_appears_complete_with_the_usual_permissions() {
@@ -36,6 +36,20 @@ fn what_is_replaced_keeps_its_permissions_and_its_links() {
 }
 
 #[test]
+fn a_link_to_what_is_missing_stays_and_its_file_appears() {
+    let dir = Dir::new();
+    dir.write("a", "1").write("d/other", "").symlink("d/link", "out").symlink("new", "d/link");
+    dir.manylane(["sum", "-o", "out", "a"]).is_fine();
+    for name in ["out", "d/link"] {
+        assert!(fs::symlink_metadata(dir.path(name)).unwrap().is_symlink());
+    }
+    assert!(fs::symlink_metadata(dir.path("d/new")).unwrap().is_file());
+    assert_eq!(fs::read_to_string(dir.path("out")).unwrap(), line("a", "1"));
+    dir.symlink("gone/out", "far");
+    dir.manylane(["sum", "-o", "far", "a"]).exits(2).says("far: No such file or directory");
+}
+
+#[test]
 fn a_file_does_not_appear_before_the_end_or_after_a_mistake() {
     let dir = Dir::new();
     dir.fifo("pipe").write("out", "old");
@@ -51,6 +65,11 @@ fn a_file_does_not_appear_before_the_end_or_after_a_mistake() {
 
     dir.manylane(["sum", "-o", "gone/out", "pipe"]).exits(2);
     dir.manylane(["sum", "-o", ".", "pipe"]).exits(2).says(".: Is a directory");
+    dir.manylane(["sum", "-o", "gone/out", "pipe"]).says("gone/out: No such file or directory");
+    for name in ["new/", "new/."] {
+        let ran = dir.manylane(["sum", "-o", name, "pipe"]);
+        ran.exits(2).says(&format!("{name}: Is a directory"));
+    }
     dir.manylane(["sum", "-o", "new", "--hmac-key-file", "gone", "out"]).exits(2);
     assert_eq!(dir.names(), ["out", "pipe"]);
 }
@@ -110,6 +129,64 @@ fn a_full_device_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     let err = String::from_utf8(output.stderr).unwrap();
     assert_eq!(err, "manylane: write error: No space left on device\n");
+}
+
+#[test]
+fn answers_that_cannot_be_written_are_errors() {
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["help", "sum"],
+        &["sum", "--help"],
+        &["info"],
+        &["completions", "bash"],
+        &["man"],
+    ] {
+        let mut command = command();
+        command.args(args).stdout(File::options().write(true).open("/dev/full").unwrap());
+        let output = command.output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        let said = "manylane: write error: No space left on device\n";
+        assert_eq!((output.status.code(), &err[..]), (Some(1), said), "{args:?}");
+    }
+}
+
+/// Runs the command from a shell that redirects its streams.
+fn redirected(dir: &Dir, how: &str, args: &[&str]) -> Ran {
+    let script = format!("exec \"$0\" \"$@\" {how}");
+    dir.run(tool("sh").args(["-c", &script, env!("CARGO_BIN_EXE_manylane")]).args(args), b"")
+}
+
+#[test]
+fn a_closed_output_is_an_error() {
+    let dir = Dir::new();
+    dir.write("a", "1").write("list", line("a", "1"));
+    for args in [
+        &["sum", "a"][..],
+        &["sum", "-c", "list"],
+        &["info"],
+        &["completions", "bash"],
+        &["man"],
+        &["--version"],
+    ] {
+        redirected(&dir, ">&-", args).exits(1).says("write error: Bad file descriptor");
+        redirected(&dir, ">/dev/null", args).is_fine();
+    }
+    // Nothing is to be written.
+    redirected(&dir, ">&-", &["sum", "-c", "--status", "list"]).is_fine();
+    redirected(&dir, ">&-", &["sum", "-o", "out", "a"]).is_fine();
+}
+
+#[test]
+fn a_closed_input_is_an_error() {
+    let dir = Dir::new();
+    for args in [&["sum"][..], &["sum", "-"], &["sum", "-c"], &["sum", "--files0-from", "-"]] {
+        let ran = redirected(&dir, "<&-", args);
+        ran.exits(1).prints("").says("standard input: Bad file descriptor");
+    }
+    redirected(&dir, "</dev/null", &["sum"]).is_fine().prints(&line("-", ""));
+    dir.write("a", "1");
+    redirected(&dir, "<&-", &["sum", "a"]).is_fine().prints(&line("a", "1"));
 }
 
 #[test]
