@@ -121,9 +121,11 @@ fn grid(summary: &Value) -> Result<String> {
     Ok(out + &provenance(summary))
 }
 
-/// Rows of the comparison: the words of the row, the group, our contender's name in it (none: the
+/// A row of the comparison: the words of the row, the group, our contender's name in it (none: the
 /// best machine), the metric, and its unit and scale.
-const COMPARED: [(&str, &str, Option<&str>, &str, &str, f64); 6] = [
+type Compared = (&'static str, &'static str, Option<&'static str>, &'static str, &'static str, f64);
+
+const COMPARED: [Compared; 6] = [
     ("many messages of 8 KiB", "sm3/many/8192", None, "gb_per_s", "GB/s", 1.0),
     ("many messages of 64 B", "sm3/many/64", None, "gb_per_s", "GB/s", 1.0),
     ("one stream of 1 MiB", "sm3/stream/1048576", None, "gb_per_s", "GB/s", 1.0),

@@ -103,8 +103,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         steps.tests(
             &format!("tests of the library, forced to {}", machine.name),
             cargo()
-                .args(["test", "--quiet", "--locked", "--package", "manylane", "--no-fail-fast"])
-                .args(["--lib", "--tests"])
+                // The whole workspace, for a package by itself would be built again with other
+                // features of its dependencies.
+                .args(["test", "--quiet", "--locked", "--workspace", "--no-fail-fast"])
+                .args(["--lib", "--test", "coverage", "--test", "sm3_*"])
                 .args(OPTIMISED)
                 .env("MANYLANE_MACHINE", &machine.name)
                 .env(REQUIRE, &machine.name),
