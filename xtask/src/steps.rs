@@ -61,7 +61,11 @@ struct Step {
 
 /// The steps so far.
 #[derive(Default)]
-pub(crate) struct Steps(Vec<Step>);
+pub(crate) struct Steps {
+    done: Vec<Step>,
+    /// Tests left out on purpose, and why.
+    skipped: Vec<String>,
+}
 
 impl Steps {
     /// A check that counts as one test.
@@ -104,6 +108,11 @@ impl Steps {
         });
     }
 
+    /// Records a test that is left out on purpose.
+    pub(crate) fn skip(&mut self, test: &str, why: &str) {
+        self.skipped.push(format!("{test}: {why}"));
+    }
+
     fn step(&mut self, name: &str, work: impl FnOnce() -> (Count, Result)) {
         println!("\n=== {name}");
         // Standard output and error are different pipes; what was printed should stay in order.
@@ -115,26 +124,30 @@ impl Steps {
             println!("{name} FAILED: {why}");
         }
         println!("--- {name}: {:.1} s", time.as_secs_f64());
-        self.0.push(Step { name: name.into(), time, count, error: done.err() });
+        self.done.push(Step { name: name.into(), time, count, error: done.err() });
     }
 
     /// Prints all steps, the machines that were not run, and last the line that counts.
     pub(crate) fn close(self, not_run: &[String]) -> ExitCode {
         let mut total = Count::default();
         println!("\n  seconds   passed   failed  step");
-        for step in &self.0 {
+        for step in &self.done {
             let Count { passed, failed, .. } = step.count;
             println!("{:9.1} {passed:8} {failed:8}  {}", step.time.as_secs_f64(), step.name);
             total.add(step.count);
         }
-        let all: Duration = self.0.iter().map(|step| step.time).sum();
+        let all: Duration = self.done.iter().map(|step| step.time).sum();
         println!("{:9.1}                    all\n", all.as_secs_f64());
-        for step in &self.0 {
+        for step in &self.done {
             if let Some(why) = &step.error {
                 let first = why.lines().next().unwrap_or_default();
                 println!("failed: {}: {first}", step.name);
             }
         }
+        for skipped in &self.skipped {
+            println!("skipped: {skipped}");
+        }
+        total.skipped += self.skipped.len() as u64;
         match not_run {
             [] => println!("machines not run: none"),
             _ => println!("machines not run: {}", not_run.join(", ")),
@@ -211,9 +224,9 @@ mod tests {
         steps.tests("fails with success", &mut shell("echo '2 passed, 1 failed'"));
         steps.tests("tests nothing", &mut shell("echo '0 passed, 0 failed'"));
         steps.command("false", &mut shell("exit 1"));
-        let failed: Vec<u64> = steps.0.iter().map(|step| step.count.failed).collect();
+        let failed: Vec<u64> = steps.done.iter().map(|step| step.count.failed).collect();
         assert_eq!(failed, [0, 1, 1, 1, 1]);
-        assert!(steps.0[1..].iter().all(|step| step.error.is_some()));
+        assert!(steps.done[1..].iter().all(|step| step.error.is_some()));
     }
 
     #[test]
