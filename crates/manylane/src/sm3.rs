@@ -6,7 +6,7 @@
 //! | digest of a stream | [`Sm3`], with the RustCrypto [`Digest`] traits |
 //! | digests of many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
 //! | HMAC-SM3 | [`HmacSm3`]; each message its own key, [`hmac_many`] |
-//! | HKDF, PBKDF2 | [`HkdfSm3`], [`pbkdf2`] |
+//! | HKDF, PBKDF2 | [`HkdfSm3`], [`pbkdf2()`] |
 //! | many streams, fed block by block | [`Lanes`] |
 //!
 //! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
