@@ -9,9 +9,6 @@ pub(crate) const RUSTC: &str = "/usr/bin/rustc";
 
 const TARGET: &str = "aarch64-unknown-linux-gnu";
 
-/// The machines that can only run this way here.
-pub(crate) const MACHINES: [&str; 2] = ["neon", "armcrypto"];
-
 /// A processor that qemu imitates.
 pub(crate) struct Processor {
     pub(crate) name: &'static str,
@@ -21,7 +18,7 @@ pub(crate) struct Processor {
 
 /// One with the SM3 instructions, and one without them, where detection must say so.
 pub(crate) const PROCESSORS: [Processor; 2] = [
-    Processor { name: "max", machines: &MACHINES },
+    Processor { name: "max", machines: &["neon", "armcrypto"] },
     Processor { name: "cortex-a57", machines: &["neon"] },
 ];
 

@@ -86,8 +86,10 @@ impl Steps {
 
     /// A command whose closing lines count its tests.
     ///
-    /// To end with a failure, or without a single test, is a failure whatever was counted.
-    pub(crate) fn tests(&mut self, name: &str, command: &mut Command) {
+    /// To end with a failure, or without a single test, is a failure whatever was counted. Says
+    /// whether any test ran.
+    pub(crate) fn tests(&mut self, name: &str, command: &mut Command) -> bool {
+        let mut ran = false;
         self.step(name, || {
             println!("$ {}", show(command));
             let mut count = Count::default();
@@ -96,6 +98,7 @@ impl Steps {
                     count.add(more);
                 }
             });
+            ran = count.passed > 0;
             let done = match done {
                 Ok(()) if count.failed > 0 => Err(format!("{} tests failed", count.failed)),
                 Ok(()) if count.passed == 0 => Err("no test ran".into()),
@@ -106,6 +109,7 @@ impl Steps {
             }
             (count, done)
         });
+        ran
     }
 
     /// Records a test that is left out on purpose.
@@ -219,10 +223,10 @@ mod tests {
             command
         };
         let mut steps = Steps::default();
-        steps.tests("passes", &mut shell("echo '2 passed, 0 failed'"));
+        assert!(steps.tests("passes", &mut shell("echo '2 passed, 0 failed'")));
         steps.tests("crashes later", &mut shell("echo '2 passed, 0 failed'; exit 3"));
         steps.tests("fails with success", &mut shell("echo '2 passed, 1 failed'"));
-        steps.tests("tests nothing", &mut shell("echo '0 passed, 0 failed'"));
+        assert!(!steps.tests("tests nothing", &mut shell("echo '0 passed, 0 failed'")));
         steps.command("false", &mut shell("exit 1"));
         let failed: Vec<u64> = steps.done.iter().map(|step| step.count.failed).collect();
         assert_eq!(failed, [0, 1, 1, 1, 1]);
