@@ -9,7 +9,9 @@ pub struct Config {
     /// Devices that work may go to.
     pub device: Device,
     /// Threads that compute, the caller's among them; `None` means one for each core that the
-    /// process may use ([`std::thread::available_parallelism`]).
+    /// process may use ([`std::thread::available_parallelism`]). At most four for each of these
+    /// cores, or 256 if that is more, whatever is asked for; and no more than the system lets the
+    /// process start.
     pub threads: Option<NonZeroUsize>,
 }
 

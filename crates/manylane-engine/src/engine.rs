@@ -25,6 +25,13 @@ const HASH_EXTRA: u64 = 64;
 /// The same for HMAC: its two key blocks and two padding blocks, one of them with the digest.
 const HMAC_EXTRA: u64 = 256;
 
+/// Threads at most: so many for each core, or [`MOST`] if that is more. Further ones help nowhere,
+/// and use up what the system has of them.
+const MOST_PER_CORE: NonZeroUsize = NonZeroUsize::new(4).unwrap();
+
+/// See [`MOST_PER_CORE`].
+const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
+
 /// Spreads work over the devices of its [`Config`].
 ///
 /// Making one is cheap: threads start when work first pays for them. [`Engine::global`] is for
@@ -45,7 +52,8 @@ impl Engine {
     /// when a device that was asked for is not there.
     pub fn new(config: Config) -> Result<Engine, Error> {
         let all = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = config.threads.unwrap_or_else(all);
+        let most = all().saturating_mul(MOST_PER_CORE).max(MOST);
+        let threads = config.threads.unwrap_or_else(all).min(most);
         Ok(Engine {
             threads,
             threads_asked: config.threads.is_some(),

@@ -239,6 +239,14 @@ fn long_ones_alone_and_beside_others() {
 }
 
 #[test]
+fn absurd_numbers_of_threads_are_not_started() {
+    let engine = engine(1_000_000);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(engine.threads(), (4 * cores).max(256));
+    assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 1000]).len(), 1000);
+}
+
+#[test]
 fn no_more_are_open_than_there_are_lanes() {
     let open = Arc::new(Open::default());
     for threads in [1, 2, 4] {
@@ -269,7 +277,7 @@ impl Source for Scarce {
         if self.0.open.now.load(SeqCst) > self.1 {
             drop(reader);
             self.2.fetch_add(1, SeqCst);
-            let code = if self.0.seed % 2 == 0 { libc::EMFILE } else { libc::ENFILE };
+            let code = if self.0.seed.is_multiple_of(2) { libc::EMFILE } else { libc::ENFILE };
             return Err(io::Error::from_raw_os_error(code));
         }
         Ok(reader)

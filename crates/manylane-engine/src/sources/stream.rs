@@ -168,17 +168,21 @@ impl Ring {
         for buffer in self.buffers.drain(..) {
             give_back.send(buffer).expect("room for each, and its other end");
         }
-        thread::scope(|scope| {
-            let reading = scope.spawn(move || {
+        let lent = &mut *reader;
+        let result = thread::scope(|scope| {
+            let read = move || {
                 for mut buffer in &empty {
-                    let (filled, end) = fill(reader, &mut buffer);
+                    let (filled, end) = fill(&mut *lent, &mut buffer);
                     let ended = end.is_some();
                     if give.send(Piece { buffer, filled, end }).is_err() || ended {
                         break;
                     }
                 }
                 empty
-            });
+            };
+            let Ok(reading) = thread::Builder::new().spawn_scoped(scope, read) else {
+                return None;
+            };
             let mut result = Ok(());
             loop {
                 let Piece { buffer, filled, end } = match pieces.recv_timeout(PATIENCE) {
@@ -205,8 +209,10 @@ impl Ring {
                 Ok(empty) => self.buffers.extend(empty.iter()),
                 Err(panic) => resume_unwind(panic),
             }
-            result
-        })
+            Some(result)
+        });
+        // Without another thread, this one reads too.
+        result.unwrap_or_else(|| self.read(reader, take))
     }
 
     /// Makes sure of `count` buffers.
