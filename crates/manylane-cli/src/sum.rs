@@ -21,6 +21,7 @@ use clap::{
 };
 use manylane_cli::lines::{End, Kind, Style};
 use manylane_engine::{Config, Engine, Function, Progress};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
     check::Checker,
@@ -213,6 +214,7 @@ pub(crate) fn run(args: Args) -> u8 {
 /// Whether everything could be read and matched.
 fn try_run(args: Args) -> Result<bool, Stop> {
     let Algorithm::Sm3 = args.algorithm;
+    allow_more_files();
     let common = &args.common;
     let config = Config { device: common.device, threads: common.jobs };
     let engine = Engine::new(config).map_err(|error| Stop::Usage(error.to_string()))?;
@@ -228,6 +230,7 @@ fn try_run(args: Args) -> Result<bool, Stop> {
         follow: args.follow,
         one_file_system: args.one_file_system,
         verbose: common.verbose,
+        spare: walk::Spare::default(),
     };
     let mut output = Output::open(common.output.as_deref()).map_err(|error| {
         let path = common.output.as_deref().unwrap_or(Path::new("standard output"));
@@ -277,6 +280,14 @@ fn try_run(args: Args) -> Result<bool, Stop> {
     .map_err(Stop::Write)?;
     output.finish().map_err(Stop::Write)?;
     Ok(all_fine)
+}
+
+/// Raises the number of files that may be open to what this process may ask for: the usual one is
+/// made for programs that wait with select(2), and a machine with many lanes and cores needs more.
+fn allow_more_files() {
+    let limit = getrlimit(Resource::Nofile);
+    // If it is refused, fewer are open at a time.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 fn globs(patterns: &[String]) -> Result<Vec<walk::Glob>, Stop> {

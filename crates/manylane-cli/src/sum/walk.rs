@@ -2,9 +2,13 @@
 
 use std::{
     cmp::Ordering,
+    fs::File,
     io,
     os::unix::{ffi::OsStrExt as _, fs::FileTypeExt as _},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+    time::Duration,
 };
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -21,7 +25,46 @@ pub(super) struct Options {
     pub(super) one_file_system: bool,
     /// Whether to say what was passed over.
     pub(super) verbose: bool,
+    pub(super) spare: Spare,
 }
+
+/// A descriptor that is kept for the time when there is no other: a directory must be read even
+/// while all that there are belong to files at work.
+#[derive(Debug)]
+pub(super) struct Spare(Mutex<Option<File>>);
+
+impl Default for Spare {
+    fn default() -> Self {
+        Spare(Mutex::new(Self::open()))
+    }
+}
+
+impl Spare {
+    fn open() -> Option<File> {
+        File::open("/").ok()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<File>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the descriptor back to the system; whether there was one.
+    fn spend(&self) -> bool {
+        self.lock().take().is_some()
+    }
+
+    fn restore(&self) {
+        let mut spare = self.lock();
+        if spare.is_none() {
+            *spare = Self::open();
+        }
+    }
+}
+
+/// How long to wait for others to close their files before a directory is tried again, and how
+/// often: ten seconds in all.
+const PAUSE: Duration = Duration::from_millis(10);
+const TRIES: u32 = 1000;
 
 /// A pattern of `--exclude`.
 #[derive(Debug)]
@@ -53,7 +96,11 @@ impl Glob {
 
 /// The files of one tree.
 pub(super) struct Walk<'a> {
-    entries: walkdir::IntoIter,
+    /// The walk of the root, and of the directories below it that had to be tried again, each below
+    /// the one before.
+    entries: Vec<walkdir::IntoIter>,
+    /// How often the directory whose turn it is was tried again.
+    tries: u32,
     root: PathBuf,
     options: &'a Options,
     own: &'a [FileId],
@@ -62,12 +109,35 @@ pub(super) struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// What is below `root`, or `root` itself if that is no directory.
     pub(super) fn new(root: PathBuf, options: &'a Options, own: &'a [FileId]) -> Self {
-        let entries = WalkDir::new(&root)
-            .follow_links(options.follow)
-            .same_file_system(options.one_file_system)
-            .sort_by(byte_order)
-            .into_iter();
-        Walk { entries, root, options, own }
+        let entries = vec![begin(&root, options).into_iter()];
+        Walk { entries, tries: 0, root, options, own }
+    }
+
+    /// The next entry. A directory that could not be read for want of a descriptor is tried again.
+    fn next_entry(&mut self) -> Option<walkdir::Result<DirEntry>> {
+        loop {
+            match self.entries.last_mut()?.next() {
+                None => drop(self.entries.pop()),
+                Some(Err(error)) if self.tries < TRIES && is_exhausted(&error) => {
+                    // Sorted directories are read at once, so this is the only descriptor needed.
+                    if !self.options.spare.spend() {
+                        thread::sleep(PAUSE);
+                    }
+                    self.tries += 1;
+                    let path = error.path().unwrap_or(&self.root);
+                    let follow = self.options.follow || path == self.root;
+                    let again = begin(path, self.options).follow_root_links(follow);
+                    self.entries.push(again.into_iter());
+                }
+                // It has been handed out before.
+                Some(Ok(entry)) if self.entries.len() > 1 && entry.depth() == 0 => {}
+                Some(entry) => {
+                    self.tries = 0;
+                    self.options.spare.restore();
+                    return Some(entry);
+                }
+            }
+        }
     }
 
     fn is_excluded(&self, entry: &DirEntry) -> bool {
@@ -98,14 +168,14 @@ impl<'a> Iterator for Walk<'a> {
 
     fn next(&mut self) -> Option<Input<'a>> {
         loop {
-            let entry = match self.entries.next()? {
+            let entry = match self.next_entry()? {
                 Ok(entry) => entry,
                 Err(error) => return Some(failed(error, &self.root)),
             };
             let kind = entry.file_type();
             if self.is_excluded(&entry) {
                 if kind.is_dir() {
-                    self.entries.skip_current_dir();
+                    self.entries.last_mut()?.skip_current_dir();
                 }
             } else if entry.depth() == 0 {
                 // What is named is read whatever it is, and followed if it is a link.
@@ -128,6 +198,19 @@ impl<'a> Iterator for Walk<'a> {
             }
         }
     }
+}
+
+fn begin(root: &Path, options: &Options) -> WalkDir {
+    WalkDir::new(root)
+        .follow_links(options.follow)
+        .same_file_system(options.one_file_system)
+        .sort_by(byte_order)
+}
+
+/// Whether descriptors have run out.
+fn is_exhausted(error: &walkdir::Error) -> bool {
+    let code = error.io_error().and_then(io::Error::raw_os_error);
+    matches!(code, Some(libc::EMFILE | libc::ENFILE))
 }
 
 /// Names as they compare in full paths: what follows a directory's name there is a slash.

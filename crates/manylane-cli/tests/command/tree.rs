@@ -156,3 +156,26 @@ fn deep_trees_are_walked() {
     let ran = dir.manylane(["sum", "-r", "."]);
     ran.is_fine().prints(&line(&format!("./{deep}/file"), "deep"));
 }
+
+#[test]
+fn few_descriptors_lose_no_directory() {
+    let dir = Dir::new();
+    for i in 0..60 {
+        dir.write(format!("t/{i}/deep/file"), "1").write(format!("t/{i}/file"), "2");
+    }
+    let limited = |limit: &str, jobs| {
+        let script = format!("ulimit {limit} && exec \"$0\" sum -r -j {jobs} t");
+        dir.run(tool("sh").args(["-c", &script, env!("CARGO_BIN_EXE_manylane")]), b"")
+    };
+    // The soft limit is no limit.
+    for jobs in [1, 4] {
+        assert_eq!(names(&limited("-S -n 12", jobs).is_fine().text()).len(), 120);
+    }
+    // The hard one may leave files unread, but each is named.
+    for jobs in [1, 4] {
+        let ran = limited("-n 14", jobs);
+        assert!(ran.code.is_some_and(|code| code < 2), "{}", ran.err);
+        assert_eq!(names(&ran.text()).len() + ran.err.lines().count(), 120, "{}", ran.err);
+        assert!(ran.err.lines().all(|line| line.contains("file: ")), "{}", ran.err);
+    }
+}
