@@ -134,6 +134,10 @@ impl Engine {
     /// When `on_done` breaks, sources at work are abandoned, and the value it broke with is
     /// returned.
     ///
+    /// The iterator is asked on whichever thread needs work, for several sources at a time, and
+    /// results wait while it blocks: `next` must not depend on what `on_done` does, and a queue of
+    /// requests is for a [`Batcher`](crate::Batcher). A child that `on_done` forks must break.
+    ///
     /// ```
     /// use std::ops::ControlFlow;
     /// use manylane_engine::{Engine, Function, Progress, Source};

@@ -160,11 +160,14 @@ impl Pool {
             )
         };
         let job = Arc::new(Job { call, threads: Mutex::default(), left: Condvar::new() });
-        let open = Open { shared, job: &job };
+        let open = Open { shared, job: &job, pid: process::id() };
         shared.post(&job, helpers, self.limit);
         let result = main();
+        let pid = open.pid;
         drop(open);
-        if let Some(panic) = lock(&job.threads).panic.take() {
+        if pid == process::id()
+            && let Some(panic) = lock(&job.threads).panic.take()
+        {
             resume_unwind(panic);
         }
         result
@@ -240,10 +243,16 @@ impl Shared {
 struct Open<'a> {
     shared: &'a Shared,
     job: &'a Arc<Job>,
+    pid: u32,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
+        if self.pid != process::id() {
+            // Forked by `main`: no thread of the parent is here to be waited for, and its locks
+            // may be held for ever.
+            return;
+        }
         lock(&self.shared.state).jobs.retain(|posted| !Arc::ptr_eq(&posted.job, self.job));
         let mut threads = lock(&self.job.threads);
         while threads.running > 0 {
@@ -293,6 +302,41 @@ mod tests {
             met.wait();
         };
         pool.run(1, &help, main);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_child_forked_by_main_does_not_wait_for_the_parents_threads() {
+        let pool = Pool::new(1);
+        let (met, leave) = (Barrier::new(2), Barrier::new(2));
+        let help = || {
+            met.wait();
+            leave.wait();
+        };
+        let ended = pool.run(1, &help, || {
+            met.wait();
+            // SAFETY: the child only leaves `run`, and ends by `_exit`.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                return None;
+            }
+            let mut ended = false;
+            for _ in 0..10_000 {
+                // SAFETY: no status is asked for.
+                ended = unsafe { libc::waitpid(child, std::ptr::null_mut(), libc::WNOHANG) } != 0;
+                if ended {
+                    break;
+                }
+                thread::sleep(std::time::Duration::from_millis(1));
+            }
+            leave.wait();
+            Some(ended)
+        });
+        match ended {
+            Some(ended) => assert!(ended, "the child waits"),
+            // SAFETY: ends the process without running the parent's handlers.
+            None => unsafe { libc::_exit(0) },
+        }
     }
 
     #[test]
