@@ -48,6 +48,17 @@ const fn leading(name: &'static str) -> Kernel {
 /// `(state, blocks, their number)`, and whether this processor has the quick `lea`.
 const STREAM: &[Level] = &[ToSecret, ToSecret, Public, Public];
 
+/// The few blocks of a short input are compressed by a call each.
+const fn stream(name: &'static str) -> Kernel {
+    let calls = &["manylane::sm3::bmi2::single_avx", "manylane::sm3::bmi2::single_avx512vl"];
+    Kernel { name, arguments: STREAM, spills: 17, calls, inlined: false }
+}
+
+/// `(state, block)`: one block of a stream by itself.
+const fn single(name: &'static str) -> Kernel {
+    Kernel { name, arguments: &[ToSecret, ToSecret], spills: 4, calls: &[], inlined: true }
+}
+
 pub(super) const KERNELS: &[Kernel] = &[
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
     // message live on the stack by design.
@@ -57,8 +68,10 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm3::avx2::constant", CONSTANT, 24),
     kernel("manylane::sm3::avx512::lanes", LANES, 7),
     kernel("manylane::sm3::avx512::constant", CONSTANT, 4),
-    kernel("manylane::sm3::bmi2::compress_avx2", STREAM, 17),
-    kernel("manylane::sm3::bmi2::compress_zmm", STREAM, 16),
+    stream("manylane::sm3::bmi2::compress_avx2"),
+    stream("manylane::sm3::bmi2::compress_zmm"),
+    single("manylane::sm3::bmi2::single_avx"),
+    single("manylane::sm3::bmi2::single_avx512vl"),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),
