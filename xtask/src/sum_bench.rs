@@ -214,8 +214,20 @@ fn compare_on_file(manylane: &Path, size: u64, runs: usize) -> Result<serde_json
 }
 
 /// Bytes a second of one stream from memory, of the fastest machine, by the command's own
-/// benchmark.
+/// benchmark. That refuses to give figures it was disturbed in, so it is asked again.
 fn stream_rate(manylane: &Path) -> Result<f64> {
+    const TRIES: usize = 5;
+    let mut last = String::new();
+    for _ in 0..TRIES {
+        match try_stream_rate(manylane) {
+            Ok(rate) => return Ok(rate),
+            Err(why) => last = why,
+        }
+    }
+    Err(format!("no rate of the stream alone in {TRIES} tries: {last}"))
+}
+
+fn try_stream_rate(manylane: &Path) -> Result<f64> {
     const GROUP: &str = "sm3/stream/1048576";
     let output = output_of(
         Command::new(manylane).args(["bench", "sm3", "--quick", "--json", "--only", GROUP]),
@@ -227,9 +239,9 @@ fn stream_rate(manylane: &Path) -> Result<f64> {
     let results = summary["results"].as_array().into_iter().flatten();
     let rates = results
         .filter(|result| result["group"] == GROUP && is_machine(&result["contender"]))
-        .filter_map(|result| result["metrics"]["gb_per_s"]["median"].as_f64())
-        .map(|rate| rate * 1e9);
-    rates.reduce(f64::max).ok_or_else(|| format!("no rates of {GROUP} in the summary"))
+        .filter_map(|result| result["metrics"]["gb_per_s"]["median"].as_f64());
+    let fastest = rates.reduce(f64::max).map(|rate| rate * 1e9);
+    fastest.ok_or_else(|| format!("no rates of {GROUP} in the summary"))
 }
 
 fn write_file(path: &Path, size: u64) -> std::io::Result<()> {

@@ -56,7 +56,7 @@ const fn stream(name: &'static str) -> Kernel {
 
 /// `(state, block)`: one block of a stream by itself.
 const fn single(name: &'static str) -> Kernel {
-    Kernel { name, arguments: &[ToSecret, ToSecret], spills: 4, calls: &[], inlined: true }
+    Kernel { name, arguments: &[ToSecret, ToSecret], spills: 8, calls: &[], inlined: true }
 }
 
 pub(super) const KERNELS: &[Kernel] = &[
