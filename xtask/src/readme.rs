@@ -80,6 +80,14 @@ fn median(summary: &Value, group: &str, contender: &str, metric: &str) -> Option
     result["metrics"][metric]["median"].as_f64()
 }
 
+/// The ratio of two contenders, taken from samples in pairs, if the run has it.
+fn ratio(summary: &Value, group: &str, contender: &str, base: &str) -> Option<f64> {
+    let mut ratios = summary["ratios"].as_array()?.iter();
+    let found =
+        |r: &&Value| r["group"] == group && r["contender"] == contender && r["base"] == base;
+    ratios.find(found)?["median"].as_f64()
+}
+
 /// What was measured where and when, as the last line under a table.
 fn provenance(summary: &Value) -> String {
     let setup = &summary["setup"];
@@ -162,17 +170,19 @@ fn peers(summary: &Value) -> Result<String> {
                 Some(name) if !name.ends_with(' ') => name.to_string(),
                 _ => format!("{prefix}{}", machine.as_str()?),
             };
-            median(summary, group, &name, metric)
+            Some((median(summary, group, &name, metric)?, name))
         };
-        let best = machines.iter().filter_map(of_machine).reduce(f64::max);
-        let best = best.ok_or_else(|| format!("{group}: none of ours was measured"))?;
+        let best = machines.iter().filter_map(of_machine).max_by(|a, b| a.0.total_cmp(&b.0));
+        let (best, name) = best.ok_or_else(|| format!("{group}: none of ours was measured"))?;
         out += &format!("| {row} | **{:.3} {unit}** |", best * scale);
-        for name in &names {
-            out += &match median(summary, group, name, metric) {
-                Some(figure) => {
-                    format!(" {:.3} {unit}: manylane is {:.2} × |", figure * scale, best / figure)
+        for peer in &names {
+            let figure = median(summary, group, peer, metric);
+            out += &match (figure, ratio(summary, group, &name, peer).or(figure.map(|f| best / f)))
+            {
+                (Some(figure), Some(ratio)) => {
+                    format!(" {:.3} {unit}: manylane is {ratio:.2} × |", figure * scale)
                 }
-                None => " – |".to_string(),
+                _ => " – |".to_string(),
             };
         }
         out += "\n";
