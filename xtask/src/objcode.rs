@@ -66,7 +66,10 @@ pub(crate) fn run(options: &Options) -> Result {
 
 /// Functions in the kernels' modules that nobody declared, and that are thus not looked at.
 fn undeclared(program: &Program) -> Vec<String> {
-    let in_modules = |name: &str| MODULES.iter().any(|module| name.starts_with(module));
+    let in_modules = |name: &str| {
+        let path = name.trim_start_matches('<');
+        MODULES.iter().any(|module| path.starts_with(module))
+    };
     let declared = |name: &str| KERNELS.iter().any(|kernel| kernel.name == name);
     let names = program.names().filter(|name| in_modules(name) && !declared(name));
     names.map(|name| format!("{name} is not declared in xtask/src/objcode/kernels.rs")).collect()

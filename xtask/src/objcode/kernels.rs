@@ -21,10 +21,11 @@ pub(super) struct Kernel {
 }
 
 /// The modules whose every function must be declared here.
-pub(super) const MODULES: [&str; 4] = [
+pub(super) const MODULES: [&str; 5] = [
     "manylane::sm3::avx2::",
     "manylane::sm3::avx512::",
     "manylane::sm3::bmi2::",
+    "manylane::sm3::body::",
     "manylane::sm3::sse::",
 ];
 

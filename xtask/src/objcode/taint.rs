@@ -331,7 +331,7 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
                 read = read.max(loaded(used, state));
             }
         }
-        if read == Level::Secret && takes_its_time(instruction.mnemonic()) {
+        if read == Level::Secret && takes_its_time(instruction) {
             self.find(address, What::Latency);
         }
 
@@ -500,11 +500,15 @@ fn moved(instruction: &Instruction, state: &State) -> Option<Value> {
     }
 }
 
-/// Instructions whose duration depends on their operands on some processor.
-fn takes_its_time(mnemonic: Mnemonic) -> bool {
+/// Instructions whose duration depends on their operands on some processor. Repeated string
+/// instructions take a time that their count and, when comparing, their data decide.
+fn takes_its_time(instruction: &Instruction) -> bool {
     use Mnemonic::*;
+    if instruction.has_rep_prefix() || instruction.has_repne_prefix() {
+        return instruction.is_string_instruction();
+    }
     matches!(
-        mnemonic,
+        instruction.mnemonic(),
         Div | Idiv
             | Pdep
             | Pext
@@ -518,6 +522,25 @@ fn takes_its_time(mnemonic: Mnemonic) -> bool {
             | Vdivpd
             | Sqrtss
             | Sqrtsd
+            | Sqrtps
+            | Sqrtpd
+            | Vsqrtss
+            | Vsqrtsd
+            | Fdiv
+            | Fdivp
+            | Fdivr
+            | Fdivrp
+            | Fidiv
+            | Fidivr
+            | Fsqrt
+            | Vpcompressq
+            | Vpcompressw
+            | Vcompressps
+            | Vcompresspd
+            | Vpexpandq
+            | Vpexpandw
+            | Vexpandps
+            | Vexpandpd
             | Vsqrtps
             | Vsqrtpd
             | Vpcompressd
