@@ -1,0 +1,27 @@
+//! SM3 of many messages on GPUs: NVIDIA's through CUDA, AMD's and Hygon's through HIP.
+//!
+//! Building needs no GPU toolkit and running needs none either: the driver is loaded at run time
+//! if it is there, CUDA kernels are embedded as PTX that the driver compiles for its card, and HIP
+//! kernels are compiled by hipRTC on first use. Loading this crate starts nothing.
+//!
+//! | want | call |
+//! |---|---|
+//! | which GPUs there are | [`devices`] |
+//! | digests of messages that are in a GPU's memory | [`Sm3`] |
+//! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
+//!
+//! Every kernel computes known answers on a device before its first use there.
+
+mod compile;
+mod error;
+mod ring;
+mod runtime;
+mod sm3;
+mod tuning;
+
+pub use error::Error;
+pub use ring::{Pending, Ring, RingConfig, Slot};
+pub use runtime::{
+    DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
+};
+pub use sm3::{DeviceMessages, Layout, Sm3, Workspace};

@@ -1,0 +1,200 @@
+//! Queues of work on a device, marks in them, and what can be enqueued.
+
+use std::{ffi::c_void, fmt};
+
+use super::{FunctionInfo, Gpu, Handle};
+use crate::Error;
+
+/// A queue of work on a device: what is enqueued runs in order, beside that of other streams.
+pub struct Stream {
+    gpu: Gpu,
+    handle: Handle,
+    owned: bool,
+}
+
+impl Stream {
+    /// A new stream.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Stream { gpu: gpu.clone(), handle: gpu.bound()?.stream()?, owned: true })
+    }
+
+    /// The caller's own stream: a `CUstream` or `cudaStream_t`, or a `hipStream_t`, of that
+    /// device's primary context. Null is the default stream.
+    ///
+    /// # Safety
+    /// The stream must outlive the value and all that is enqueued through it.
+    pub unsafe fn borrowed(gpu: &Gpu, stream: *mut c_void) -> Self {
+        Stream { gpu: gpu.clone(), handle: Handle(stream), owned: false }
+    }
+
+    /// The device that it is a queue of.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Waits until everything that was enqueued is done.
+    ///
+    /// # Errors
+    /// What the driver says, of the wait or of anything enqueued before.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        // SAFETY: the handle is the driver's and alive.
+        unsafe { self.gpu.bound()?.synchronize(self.handle) }
+    }
+
+    /// Lets what is enqueued from now on wait for the event.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn wait(&self, event: &Event) -> Result<(), Error> {
+        // SAFETY: both handles are the driver's and alive; a destroyed event is waited for still.
+        unsafe { self.gpu.bound()?.wait(self.handle, event.handle) }
+    }
+
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if self.owned {
+            // SAFETY: created by `new` and destroyed once; what is enqueued runs to its end.
+            self.gpu.on_drop(|driver| unsafe { driver.destroy_stream(self.handle) });
+        }
+    }
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stream({})", self.gpu.info().id)
+    }
+}
+
+/// A mark in a stream.
+pub struct Event {
+    gpu: Gpu,
+    handle: Handle,
+}
+
+impl Event {
+    /// A mark that says only whether it was passed.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn new(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Event { gpu: gpu.clone(), handle: gpu.bound()?.event(false)? })
+    }
+
+    /// A mark that keeps the time.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn timed(gpu: &Gpu) -> Result<Self, Error> {
+        Ok(Event { gpu: gpu.clone(), handle: gpu.bound()?.event(true)? })
+    }
+
+    /// Sets the mark after all that is enqueued on the stream now.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn record(&self, stream: &Stream) -> Result<(), Error> {
+        // SAFETY: both handles are the driver's and alive.
+        unsafe { self.gpu.bound()?.record(self.handle, stream.handle) }
+    }
+
+    /// Whether everything before the mark is done; `true` if it was never set.
+    ///
+    /// # Errors
+    /// What the driver says, of anything that ran before.
+    pub fn is_done(&self) -> Result<bool, Error> {
+        // SAFETY: the handle is the driver's and alive.
+        unsafe { self.gpu.bound()?.query(self.handle) }
+    }
+
+    /// Milliseconds from `start` to this mark; both must be timed, and done.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub fn since(&self, start: &Event) -> Result<f32, Error> {
+        // SAFETY: both handles are the driver's and alive.
+        unsafe { self.gpu.bound()?.elapsed(start.handle, self.handle) }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: created by this type and destroyed once.
+        self.gpu.on_drop(|driver| unsafe { driver.destroy_event(self.handle) });
+    }
+}
+
+impl fmt::Debug for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Event({})", self.gpu.info().id)
+    }
+}
+
+/// Kernels loaded into a device's context.
+pub(crate) struct Module {
+    gpu: Gpu,
+    handle: Handle,
+}
+
+impl Module {
+    /// Loads PTX (with a final zero byte) or a code object.
+    pub(crate) fn new(gpu: &Gpu, image: &[u8]) -> Result<Self, Error> {
+        Ok(Module { gpu: gpu.clone(), handle: gpu.bound()?.load(image)? })
+    }
+
+    /// A kernel by its name.
+    pub(crate) fn kernel(&self, name: &'static str) -> Result<Kernel, Error> {
+        // SAFETY: the handle is the driver's and alive.
+        let handle = unsafe { self.gpu.bound()?.function(self.handle, name)? };
+        Ok(Kernel { name, handle })
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // SAFETY: loaded by `new` and unloaded once, by the owner of its kernels.
+        self.gpu.on_drop(|driver| unsafe { driver.unload(self.handle) });
+    }
+}
+
+/// A kernel of a [`Module`], of use as long as that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel {
+    pub(crate) name: &'static str,
+    handle: Handle,
+}
+
+impl Kernel {
+    pub(crate) fn info(&self, gpu: &Gpu) -> Result<FunctionInfo, Error> {
+        // SAFETY: the module is alive, says the type's contract.
+        unsafe { gpu.bound()?.function_info(self.handle) }
+    }
+
+    /// Enqueues the kernel for at least `threads` threads, in blocks of `block`.
+    ///
+    /// # Safety
+    /// `arguments` point to values as the kernel's signature has them, and every address among
+    /// these is valid until the stream has passed the launch.
+    pub(crate) unsafe fn launch(
+        &self,
+        stream: &Stream,
+        threads: u32,
+        block: u32,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), Error> {
+        if threads == 0 {
+            return Ok(());
+        }
+        let driver = stream.gpu().bound()?;
+        let blocks = threads.div_ceil(block);
+        // SAFETY: as this function's contract says.
+        unsafe { driver.launch(self.handle, blocks, block, stream.handle(), arguments) }
+    }
+}
