@@ -61,6 +61,8 @@ pub enum Error {
     },
     /// The device did not finish in time.
     Deadline(Duration),
+    /// The device has been given up after an earlier error.
+    Lost(DeviceId),
     /// The call itself was wrong.
     Input(manylane::Error),
 }
@@ -91,6 +93,7 @@ impl fmt::Display for Error {
             Error::Deadline(after) => {
                 write!(f, "no answer from the GPU after {:.1} s", after.as_secs_f64())
             }
+            Error::Lost(id) => write!(f, "{id} has been given up after an earlier error"),
             Error::Input(error) => error.fmt(f),
         }
     }

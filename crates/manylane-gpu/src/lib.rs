@@ -20,7 +20,7 @@ mod sm3;
 mod tuning;
 
 pub use error::Error;
-pub use ring::{Pending, Ring, RingConfig, Slot};
+pub use ring::{Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };

@@ -12,11 +12,36 @@ use crate::Error;
 #[derive(Clone, Copy)]
 pub struct Messages<'a>(pub(crate) Shape<'a>);
 
+/// How messages lie in memory, for those who copy them elsewhere as they lie.
 #[derive(Clone, Copy)]
-pub(crate) enum Shape<'a> {
-    Strided { data: &'a [u8], len: usize, stride: usize, count: usize },
-    Offsets32 { data: &'a [u8], offsets: &'a [u32] },
-    Offsets64 { data: &'a [u8], offsets: &'a [u64] },
+#[non_exhaustive]
+pub enum Shape<'a> {
+    /// See [`Messages::strided`]. `data` begins with the first message.
+    Strided {
+        /// All messages and what lies between them, maybe more.
+        data: &'a [u8],
+        /// Bytes of each message.
+        len: usize,
+        /// Bytes from the start of one to that of the next.
+        stride: usize,
+        /// Number of messages.
+        count: usize,
+    },
+    /// See [`Messages::offsets32`].
+    Offsets32 {
+        /// What the offsets count in.
+        data: &'a [u8],
+        /// Where each message starts, and the last one ends.
+        offsets: &'a [u32],
+    },
+    /// See [`Messages::offsets64`].
+    Offsets64 {
+        /// What the offsets count in.
+        data: &'a [u8],
+        /// Where each message starts, and the last one ends.
+        offsets: &'a [u64],
+    },
+    /// See [`Messages::slices`].
     Slices(&'a [&'a [u8]]),
 }
 
@@ -97,6 +122,11 @@ impl<'a> Messages<'a> {
             }
             Shape::Slices(slices) => slices[index],
         }
+    }
+
+    /// How they lie in memory. Bounds and order of offsets are as the constructors checked them.
+    pub fn shape(&self) -> Shape<'a> {
+        self.0
     }
 
     /// Whether all messages have one length by their shape.

@@ -23,5 +23,5 @@ mod ct;
 mod error;
 pub mod sm3;
 
-pub use batch::Messages;
+pub use batch::{Messages, Shape};
 pub use error::Error;

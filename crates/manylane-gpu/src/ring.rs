@@ -1,0 +1,193 @@
+//! The host path: slots of staging memory through which batches flow to a device and digests back.
+//!
+//! A slot has page-locked memory, device memory and a stream of its own. While one is copied in,
+//! others are computed and copied out, so with a few of them the copy engine never waits. Any
+//! thread may fill a slot, several at a time.
+
+mod slot;
+
+use std::{
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use manylane::sm3::Midstate;
+
+use self::slot::Buffers;
+pub use self::slot::{Pending, Slot};
+use crate::{Error, Gpu, Sm3, runtime::lock};
+
+/// How large a [`Ring`] is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RingConfig {
+    /// Batches that may be under way at a time, at least one.
+    pub slots: usize,
+    /// Bytes of messages (and keys) a batch may have, at least 4096 and less than 2 GiB.
+    pub slot_bytes: usize,
+    /// Messages a batch may have, at least one.
+    pub max_messages: usize,
+    /// How long a batch may take before the device is given up.
+    pub deadline: Duration,
+}
+
+impl Default for RingConfig {
+    /// 6 slots of 32 MiB and 262,144 messages, 10 seconds.
+    fn default() -> Self {
+        RingConfig {
+            slots: 6,
+            slot_bytes: 32 << 20,
+            max_messages: 1 << 18,
+            deadline: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What is computed of each message of a slot.
+#[derive(Clone, Copy)]
+pub enum Start<'a> {
+    /// SM3 of the midstate's prefix followed by the message.
+    Hash(&'a Midstate),
+    /// HMAC-SM3 under the message's own key; for slots filled by [`Slot::load_hmac`].
+    Hmac,
+}
+
+/// The slots of one device. Clones are the same ring.
+///
+/// Slots are allocated when they are first needed and kept; their memory is wiped when the ring
+/// goes. After [`Start::Hmac`] it is wiped at once, before the digests are handed out.
+#[derive(Clone)]
+pub struct Ring(Arc<Shared>);
+
+struct Shared {
+    gpu: Gpu,
+    sm3: Sm3,
+    config: RingConfig,
+    slots: Mutex<Slots>,
+    /// Whether the device is given up.
+    lost: AtomicBool,
+}
+
+#[derive(Default)]
+struct Slots {
+    /// Boxed: they travel between threads, and the device knows their addresses.
+    free: Vec<Box<Buffers>>,
+    /// Slots that exist.
+    made: usize,
+}
+
+impl Ring {
+    /// A ring of a device, with no slots yet. Loads the kernels and lets them compute known
+    /// answers, if the process has not done that yet.
+    ///
+    /// # Errors
+    /// [`Error::Compile`], [`Error::WrongResult`], or what the driver says.
+    ///
+    /// # Panics
+    /// If the configuration is outside its bounds.
+    pub fn new(gpu: &Gpu, config: RingConfig) -> Result<Self, Error> {
+        assert!(config.slots > 0 && config.max_messages > 0, "{config:?}");
+        assert!((4096..1 << 31).contains(&config.slot_bytes), "{config:?}");
+        Ok(Ring(Arc::new(Shared {
+            gpu: gpu.clone(),
+            sm3: Sm3::new(gpu)?,
+            config,
+            slots: Mutex::default(),
+            lost: AtomicBool::new(false),
+        })))
+    }
+
+    /// Whose it is.
+    pub fn gpu(&self) -> &Gpu {
+        &self.0.gpu
+    }
+
+    /// As it was made.
+    pub fn config(&self) -> &RingConfig {
+        &self.0.config
+    }
+
+    /// Whether the device has been given up, after an error or for a missed deadline. Nothing
+    /// more goes there; memory it may still write to is kept out of use, and was wiped.
+    pub fn is_lost(&self) -> bool {
+        self.0.lost.load(SeqCst)
+    }
+
+    /// A slot that is free, empty; `None` if all are filled or under way.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if a slot was still to be allocated: the others remain of use. Any
+    /// other error: the ring is lost.
+    pub fn try_slot(&self) -> Result<Option<Slot>, Error> {
+        let number = {
+            let mut slots = lock(&self.0.slots);
+            if self.is_lost() {
+                return Err(self.lost_error());
+            }
+            if let Some(buffers) = slots.free.pop() {
+                return Ok(Some(Slot::of(self.clone(), buffers)));
+            }
+            if slots.made == self.0.config.slots {
+                return Ok(None);
+            }
+            slots.made += 1;
+            slots.made
+        };
+        // Outside the lock: page-locking takes milliseconds.
+        let Shared { gpu, config, .. } = &*self.0;
+        Buffers::new(gpu, config).map(|buffers| Some(Slot::of(self.clone(), buffers))).inspect_err(
+            |error| {
+                let mut slots = lock(&self.0.slots);
+                slots.made -= 1;
+                drop(slots);
+                let is_first = number == 1;
+                if is_first || !matches!(error, Error::OutOfMemory { .. }) {
+                    self.0.lost.store(true, SeqCst);
+                }
+            },
+        )
+    }
+
+    fn lost_error(&self) -> Error {
+        Error::Lost(self.0.gpu.info().id)
+    }
+
+    /// Takes a slot's memory back. On a lost ring the device may still be at work with it: it is
+    /// wiped as far as this process can, and never freed, which could wait for ever.
+    fn put_back(&self, mut buffers: Box<Buffers>) {
+        if self.is_lost() {
+            buffers.wipe_host();
+            std::mem::forget(buffers);
+            return;
+        }
+        buffers.clear();
+        lock(&self.0.slots).free.push(buffers);
+    }
+
+    fn lose(&self) {
+        self.0.lost.store(true, SeqCst);
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if *self.lost.get_mut() {
+            // As in `put_back`.
+            let slots = self.slots.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for mut buffers in slots.free.drain(..) {
+                buffers.wipe_host();
+                std::mem::forget(buffers);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shared { gpu, config, .. } = &*self.0;
+        write!(f, "Ring({}, {} slots of {} bytes)", gpu.info().id, config.slots, config.slot_bytes)
+    }
+}
