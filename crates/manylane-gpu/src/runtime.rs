@@ -11,7 +11,10 @@ mod memory;
 mod stream;
 
 use std::{
-    fmt, process,
+    fmt,
+    marker::PhantomData,
+    ops::Deref,
+    process,
     str::FromStr,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
@@ -220,22 +223,47 @@ impl Gpu {
         }
     }
 
-    /// The driver, with the context current on the calling thread.
-    pub(crate) fn bound(&self) -> Result<&'static dyn Driver, Error> {
+    /// The driver, with the context current on the calling thread as long as the value lives.
+    pub(crate) fn bound(&self) -> Result<Bound<'_>, Error> {
         let Opened { driver, context, ref info, pid } = *self.0;
         if pid != process::id() {
             return Err(Error::Forked(info.id.vendor));
         }
         // SAFETY: the context is retained as long as `self` is.
-        unsafe { driver.bind(context, info.id.ordinal)? };
-        Ok(driver)
+        let previous = unsafe { driver.bind(context, info.id.ordinal)? };
+        Ok(Bound { driver, previous, of_this_thread: PhantomData })
     }
 
     /// Does something with the driver when its owner is dropped; nothing in a forked child, where
     /// the handle means nothing.
     pub(crate) fn on_drop(&self, release: impl FnOnce(&dyn Driver)) {
         if let Ok(driver) = self.bound() {
-            release(driver);
+            release(&*driver);
+        }
+    }
+}
+
+/// A driver with a device's context current on this thread. What was current before is so again
+/// when this is dropped: a thread is the caller's, and so is its current device.
+pub(crate) struct Bound<'a> {
+    driver: &'static dyn Driver,
+    previous: Option<Handle>,
+    of_this_thread: PhantomData<(&'a Gpu, *const ())>,
+}
+
+impl Deref for Bound<'_> {
+    type Target = dyn Driver;
+
+    fn deref(&self) -> &Self::Target {
+        self.driver
+    }
+}
+
+impl Drop for Bound<'_> {
+    fn drop(&mut self) {
+        if let Some(previous) = self.previous {
+            // SAFETY: it was current on this thread before `bind`.
+            unsafe { self.driver.restore(previous) };
         }
     }
 }

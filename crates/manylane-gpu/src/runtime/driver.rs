@@ -54,8 +54,12 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     /// The device's primary context, counted until [`release`](Driver::release).
     fn retain(&self, ordinal: u32) -> Result<Handle, Error>;
     unsafe fn release(&self, ordinal: u32);
-    /// Makes the context current on the calling thread.
-    unsafe fn bind(&self, context: Handle, ordinal: u32) -> Result<(), Error>;
+    /// Makes the context current on the calling thread. Gives what was current instead, to be
+    /// [restored](Driver::restore): the thread's other code may count on it.
+    unsafe fn bind(&self, context: Handle, ordinal: u32) -> Result<Option<Handle>, Error>;
+    unsafe fn restore(&self, previous: Handle);
+    /// Waits until everything that was enqueued in the current context is done, on any stream.
+    fn synchronize_all(&self) -> Result<(), Error>;
 
     /// Free and total bytes of the current device.
     fn memory(&self) -> Result<(u64, u64), Error>;

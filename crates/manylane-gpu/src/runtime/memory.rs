@@ -90,11 +90,14 @@ impl DeviceBuffer {
 impl Drop for DeviceBuffer {
     fn drop(&mut self) {
         self.gpu.on_drop(|driver| {
-            // SAFETY: allocated by `new` and freed once. Freeing waits for the work that was
-            // enqueued before, and so does filling, which uses the default stream; a failure to
-            // fill leaves nothing better to do than to free.
+            // The default stream does not wait for streams like ours, so all are waited for: what
+            // still runs could otherwise write what is wiped here. Freeing would wait too.
+            // Where the device has failed, its context is of no use any more, and there is nothing
+            // better to do than to free.
+            let _ = driver.synchronize_all();
+            let null = super::Handle(std::ptr::null_mut());
+            // SAFETY: allocated by `new` and freed once; nothing uses it any more.
             unsafe {
-                let null = super::Handle(std::ptr::null_mut());
                 let _ = driver.fill(self.pointer, 0, self.len, null);
                 let _ = driver.synchronize(null);
                 driver.free(self.pointer);

@@ -1,0 +1,106 @@
+//! The functions of the CUDA driver that manylane calls.
+//!
+//! `cudarc` finds the library and gives the types. Its own functions are not called: they return
+//! the code as a Rust enum, for which a number that a newer driver has added would be undefined
+//! behaviour (12.x and 13 have added several, such as 721 for a contained error), and they panic
+//! where the library lacks a function. Here a code is a number, and all functions are looked up
+//! once.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+use cudarc::driver::sys::{
+    self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUjit_option, CUmodule, CUpointer_attribute, CUstream,
+};
+
+use crate::{Error, Vendor};
+
+macro_rules! table {
+    ($($name:ident = $symbol:literal ($($argument:ty),*);)*) => {
+        /// A pointer to each function, by its documented name. The symbol's name has the version
+        /// of the interface: the one that the types here belong to.
+        #[allow(non_snake_case)]
+        pub(super) struct Table {
+            $(pub(super) $name: unsafe extern "system" fn($($argument),*) -> c_int,)*
+        }
+
+        impl Table {
+            /// Loads the library and looks all functions up.
+            ///
+            /// # Errors
+            /// [`Error::NoDriver`] if there is no library, or it lacks a function.
+            pub(super) fn load() -> Result<Self, Error> {
+                let library = library()?;
+                Ok(Table {
+                    // SAFETY: the types are those of the driver's interface, and the library is
+                    // never unloaded.
+                    $($name: unsafe { *library.get($symbol.as_bytes()).map_err(lacking)? },)*
+                })
+            }
+        }
+    };
+}
+
+table! {
+    cuInit = "cuInit" (c_uint);
+    cuDriverGetVersion = "cuDriverGetVersion" (*mut c_int);
+    cuGetErrorName = "cuGetErrorName" (c_int, *mut *const c_char);
+    cuGetErrorString = "cuGetErrorString" (c_int, *mut *const c_char);
+    cuDeviceGetCount = "cuDeviceGetCount" (*mut c_int);
+    cuDeviceGet = "cuDeviceGet" (*mut CUdevice, c_int);
+    cuDeviceGetName = "cuDeviceGetName" (*mut c_char, c_int, CUdevice);
+    cuDeviceGetAttribute = "cuDeviceGetAttribute" (*mut c_int, CUdevice_attribute, CUdevice);
+    cuDeviceTotalMem = "cuDeviceTotalMem_v2" (*mut usize, CUdevice);
+    cuDeviceGetPCIBusId = "cuDeviceGetPCIBusId" (*mut c_char, c_int, CUdevice);
+    cuDevicePrimaryCtxRetain = "cuDevicePrimaryCtxRetain" (*mut CUcontext, CUdevice);
+    cuDevicePrimaryCtxRelease = "cuDevicePrimaryCtxRelease_v2" (CUdevice);
+    cuCtxGetCurrent = "cuCtxGetCurrent" (*mut CUcontext);
+    cuCtxSetCurrent = "cuCtxSetCurrent" (CUcontext);
+    cuCtxSynchronize = "cuCtxSynchronize" ();
+    cuMemGetInfo = "cuMemGetInfo_v2" (*mut usize, *mut usize);
+    cuMemAlloc = "cuMemAlloc_v2" (*mut CUdeviceptr, usize);
+    cuMemFree = "cuMemFree_v2" (CUdeviceptr);
+    cuMemHostAlloc = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
+    cuMemFreeHost = "cuMemFreeHost" (*mut c_void);
+    cuMemHostRegister = "cuMemHostRegister_v2" (*mut c_void, usize, c_uint);
+    cuMemHostUnregister = "cuMemHostUnregister" (*mut c_void);
+    cuMemHostGetDevicePointer = "cuMemHostGetDevicePointer_v2" (*mut CUdeviceptr, *mut c_void, c_uint);
+    cuPointerGetAttribute = "cuPointerGetAttribute" (*mut c_void, CUpointer_attribute, CUdeviceptr);
+    cuStreamCreate = "cuStreamCreate" (*mut CUstream, c_uint);
+    cuStreamDestroy = "cuStreamDestroy_v2" (CUstream);
+    cuStreamSynchronize = "cuStreamSynchronize" (CUstream);
+    cuStreamWaitEvent = "cuStreamWaitEvent" (CUstream, CUevent, c_uint);
+    cuEventCreate = "cuEventCreate" (*mut CUevent, c_uint);
+    cuEventDestroy = "cuEventDestroy_v2" (CUevent);
+    cuEventRecord = "cuEventRecord" (CUevent, CUstream);
+    cuEventQuery = "cuEventQuery" (CUevent);
+    cuEventElapsedTime = "cuEventElapsedTime" (*mut f32, CUevent, CUevent);
+    cuMemcpyHtoDAsync = "cuMemcpyHtoDAsync_v2" (CUdeviceptr, *const c_void, usize, CUstream);
+    cuMemcpyDtoHAsync = "cuMemcpyDtoHAsync_v2" (*mut c_void, CUdeviceptr, usize, CUstream);
+    cuMemcpyDtoDAsync = "cuMemcpyDtoDAsync_v2" (CUdeviceptr, CUdeviceptr, usize, CUstream);
+    cuMemcpy2DAsync = "cuMemcpy2DAsync_v2" (*const sys::CUDA_MEMCPY2D, CUstream);
+    cuMemsetD8Async = "cuMemsetD8Async" (CUdeviceptr, u8, usize, CUstream);
+    cuModuleLoadDataEx = "cuModuleLoadDataEx" (*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void);
+    cuModuleUnload = "cuModuleUnload" (CUmodule);
+    cuModuleGetFunction = "cuModuleGetFunction" (*mut CUfunction, CUmodule, *const c_char);
+    cuFuncGetAttribute = "cuFuncGetAttribute" (*mut c_int, CUfunction_attribute, CUfunction);
+    cuLaunchKernel = "cuLaunchKernel" (CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
+}
+
+/// The driver's library.
+fn library() -> Result<&'static libloading::Library, Error> {
+    // SAFETY: the driver's library may be loaded at any time, and `culib`, which panics if there
+    // is none, is asked only if there is one.
+    let library = unsafe { sys::is_culib_present().then(|| sys::culib()) };
+    library.ok_or_else(|| Error::NoDriver {
+        vendor: Vendor::Cuda,
+        why: format!("no library {NAME} that the loader finds"),
+    })
+}
+
+/// What a user would look for.
+const NAME: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
+
+fn lacking(error: libloading::Error) -> Error {
+    Error::NoDriver { vendor: Vendor::Cuda, why: error.to_string() }
+}
