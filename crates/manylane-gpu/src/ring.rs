@@ -4,6 +4,7 @@
 //! others are computed and copied out, so with a few of them the copy engine never waits. Any
 //! thread may fill a slot, several at a time.
 
+mod layout;
 mod slot;
 
 use std::{
