@@ -5,7 +5,7 @@ use std::{
     fmt,
     hint::spin_loop,
     marker::PhantomData,
-    mem, thread,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -141,7 +141,7 @@ impl Buffers {
     /// Wipes what of it is in the host's memory.
     pub(super) fn wipe_host(&mut self) {
         for buffer in self.staging.iter_mut().chain([&mut self.digests]) {
-            buffer.as_mut_slice().zeroize();
+            buffer.zeroize();
         }
     }
 
