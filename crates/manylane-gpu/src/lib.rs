@@ -24,4 +24,4 @@ pub use ring::{Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };
-pub use sm3::{DeviceMessages, Layout, Sm3, Workspace};
+pub use sm3::{DeviceMessages, KernelInfo, Layout, Sm3, Workspace};

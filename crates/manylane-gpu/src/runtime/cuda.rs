@@ -122,7 +122,10 @@ impl Cuda {
     }
 
     /// A text of at most 255 bytes that `fill` writes with a final zero.
-    fn text(&self, fill: impl FnOnce(*mut c_char, c_int) -> Result<(), Error>) -> Result<String, Error> {
+    fn text(
+        &self,
+        fill: impl FnOnce(*mut c_char, c_int) -> Result<(), Error>,
+    ) -> Result<String, Error> {
         let mut bytes = [0u8; 256];
         fill(bytes.as_mut_ptr().cast(), bytes.len() as c_int)?;
         let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
@@ -166,8 +169,8 @@ impl Driver for Cuda {
         // SAFETY: initialised, and the device is one.
         unsafe { call!(self, cuDeviceTotalMem(&mut memory, device))? };
         // SAFETY: so many bytes are there to be written.
-        let name = self
-            .text(|text, len| unsafe { call!(self, cuDeviceGetName(text, len, device)) })?;
+        let name =
+            self.text(|text, len| unsafe { call!(self, cuDeviceGetName(text, len, device)) })?;
         // SAFETY: as above.
         let pci = self
             .text(|text, len| unsafe { call!(self, cuDeviceGetPCIBusId(text, len, device)) })
@@ -475,7 +478,7 @@ impl Driver for Cuda {
     }
 
     unsafe fn function_info(&self, function: Handle) -> Result<FunctionInfo, Error> {
-        let attribute = |attribute: CUfunction_attribute| {
+        let attribute = |attribute: CUfunction_attribute| -> Result<u32, Error> {
             let mut value = 0;
             // SAFETY: the caller's.
             unsafe { call!(self, cuFuncGetAttribute(&mut value, attribute, function.0.cast()))? };
