@@ -29,6 +29,7 @@ pub use self::{
 };
 pub(crate) use self::{
     driver::{Driver, FunctionInfo, Handle},
+    hip::{Compiler, Sources},
     stream::{Kernel, Module},
 };
 use crate::Error;

@@ -1,0 +1,157 @@
+//! Kernels as a driver loads them.
+//!
+//! For CUDA that is PTX, made by `cargo xtask gen` and embedded compressed; the driver compiles it
+//! for its card and keeps the result. For HIP there is no such form that every card takes, so the
+//! sources are embedded, hipRTC compiles them for the card that is there, and [`cache`] keeps the
+//! result.
+
+#[cfg(unix)]
+mod cache;
+#[cfg(not(unix))]
+#[path = "compile/no_cache.rs"]
+mod cache;
+
+use std::{collections::BTreeMap, sync::Mutex};
+
+use manylane::sm3::{DIGEST_LEN, Digest as _, Sm3};
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+
+use self::cache::Cache;
+use crate::{
+    Error, Gpu, Vendor,
+    runtime::{Compiler, Sources, lock},
+    tuning::tuning,
+};
+
+/// The digest of all that decides what a code object is: compiler, options, sources, and this
+/// crate's version.
+type Key = [u8; DIGEST_LEN];
+
+/// PTX is a few hundred KiB of text; more than this is no PTX of ours.
+const PTX_LIMIT: usize = 16 << 20;
+
+/// The kernels of [`Sm3`](crate::Sm3), for [`Module`](crate::runtime::Module).
+///
+/// # Errors
+/// [`Error::Compile`] if the machine's compiler fails, or has none.
+pub(crate) fn sm3_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image(gpu, tuning(gpu.info()).sm3_ptx, &SM3)
+}
+
+/// What is compiled as one, and all that it includes, by name.
+struct Unit {
+    name: &'static str,
+    source: &'static str,
+    headers: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! kernel {
+    ($name:literal) => {
+        include_str!(concat!("../kernels/", $name))
+    };
+}
+
+const SM3: Unit = Unit {
+    name: "sm3.cu",
+    source: kernel!("sm3.cu"),
+    headers: &[
+        ("bins.cuh", kernel!("bins.cuh")),
+        ("device.h", kernel!("device.h")),
+        ("messages.cuh", kernel!("messages.cuh")),
+        ("sm3.cuh", kernel!("sm3.cuh")),
+    ],
+};
+
+fn image(gpu: &Gpu, ptx: &[u8], unit: &Unit) -> Result<Vec<u8>, Error> {
+    let info = gpu.info();
+    match info.id.vendor {
+        Vendor::Cuda => inflate(unit, ptx),
+        Vendor::Hip => {
+            // A forked child learns here that it has no driver, before it waits for a lock that
+            // its parent may have held.
+            drop(gpu.bound()?);
+            code_object(unit, &info.architecture, tuning(info).hip_defines, Cache::open)
+        }
+    }
+}
+
+/// PTX with the final zero that the driver wants.
+fn inflate(unit: &Unit, compressed: &[u8]) -> Result<Vec<u8>, Error> {
+    match decompress_to_vec_with_limit(compressed, PTX_LIMIT) {
+        Ok(mut ptx) => {
+            ptx.push(0);
+            Ok(ptx)
+        }
+        Err(error) => Err(Error::Compile {
+            what: unit.name.into(),
+            log: format!("the embedded PTX is damaged: {error}"),
+        }),
+    }
+}
+
+/// The unit compiled for an architecture: by this process before, by another before, or now.
+fn code_object(
+    unit: &Unit,
+    architecture: &str,
+    defines: &[&str],
+    cache: impl FnOnce() -> Option<Cache>,
+) -> Result<Vec<u8>, Error> {
+    static MADE: Mutex<BTreeMap<Key, Vec<u8>>> = Mutex::new(BTreeMap::new());
+    let failed = |log| Error::Compile { what: format!("{} for {architecture}", unit.name), log };
+    let compiler = Compiler::get().map_err(|why| {
+        failed(format!(
+            "hipRTC is needed: {why} (AMD's package hip-runtime-amd, Debian's libamdhip64-5 with \
+             libhiprtc-builtins5, or Hygon's DTK)"
+        ))
+    })?;
+    let options = options(architecture, defines);
+    let key = key(&compiler.identity(), unit, &options);
+    // Held while compiling: several devices of one architecture want the same.
+    let mut made = lock(&MADE);
+    if let Some(object) = made.get(&key) {
+        return Ok(object.clone());
+    }
+    let cache = cache();
+    let object = match cache.as_ref().and_then(|cache| cache.load(&key)) {
+        Some(object) => object,
+        None => {
+            let sources = Sources { name: unit.name, source: unit.source, headers: unit.headers };
+            let object = compiler.compile(sources, &options).map_err(failed)?;
+            // What cannot be kept is compiled again next time.
+            let _ = cache.map(|cache| cache.store(&key, &object));
+            object
+        }
+    };
+    made.insert(key, object.clone());
+    Ok(object)
+}
+
+/// The compiler's options. The architecture's name alone, without the device's settings of
+/// `sramecc` and `xnack`, gives code that runs with any of them.
+fn options(architecture: &str, defines: &[&str]) -> Vec<String> {
+    let fixed = [format!("--offload-arch={architecture}"), "-O3".into(), "-std=c++17".into()];
+    fixed.into_iter().chain(defines.iter().map(|define| format!("-D{define}"))).collect()
+}
+
+fn key(compiler: &str, unit: &Unit, options: &[String]) -> Key {
+    let mut hash = Sm3::new();
+    // With its length in front, no part can be taken for the end of another.
+    let mut part = |text: &str| {
+        hash.update((text.len() as u64).to_le_bytes());
+        hash.update(text);
+    };
+    part(env!("CARGO_PKG_VERSION"));
+    part(compiler);
+    part(&options.len().to_string());
+    options.iter().for_each(|option| part(option));
+    part(unit.name);
+    part(unit.source);
+    for (name, text) in unit.headers {
+        part(name);
+        part(text);
+    }
+    hash.finalize().into()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+use super::*;
+
+#[test]
+fn every_part_of_what_is_compiled_is_in_the_key() {
+    let unit = |name, source| Unit { name, source, headers: &[("a.h", "header")] };
+    let options = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let keys = [
+        key("hipRTC 9.0", &unit("a.cu", "source"), &options(&["-O3"])),
+        key("hipRTC 9.1", &unit("a.cu", "source"), &options(&["-O3"])),
+        key("hipRTC 9.0", &unit("b.cu", "source"), &options(&["-O3"])),
+        key("hipRTC 9.0", &unit("a.cu", "sources"), &options(&["-O3"])),
+        key("hipRTC 9.0", &unit("a.cu", "source"), &options(&["-O2"])),
+        key("hipRTC 9.0", &unit("a.cu", "source"), &options(&["-O3", ""])),
+        key("hipRTC 9.0", &unit("a.cu", "source"), &options(&["-O", "3"])),
+        key(
+            "hipRTC 9.0",
+            &Unit { headers: &[("a.h", "headers")], ..unit("a.cu", "source") },
+            &options(&["-O3"]),
+        ),
+        // A part's end is not the next one's beginning.
+        key("hipRTC 9.0", &unit("a.cus", "ource"), &options(&["-O3"])),
+    ];
+    for (i, a) in keys.iter().enumerate() {
+        assert!(keys[..i].iter().all(|b| a != b), "{i}");
+    }
+}
+
+#[test]
+fn damaged_ptx_is_an_error_that_names_it() {
+    let error = inflate(&SM3, b"\xff\xff\xff").unwrap_err();
+    assert!(error.to_string().starts_with("cannot compile sm3.cu: the embedded PTX"), "{error}");
+}
+
+#[test]
+fn the_architecture_and_the_tuning_reach_the_compiler() {
+    assert_eq!(
+        options("gfx90a", &["BLOCK=128", "MIX=1"]),
+        ["--offload-arch=gfx90a", "-O3", "-std=c++17", "-DBLOCK=128", "-DMIX=1"]
+    );
+}
+
+/// Compiles with the machine's own hipRTC, without a device, and leaves the code object where
+/// `cargo xtask amd` looks at its instructions.
+#[test]
+#[ignore = "needs hipRTC: `cargo xtask amd` runs it where that is"]
+fn the_machines_compiler_takes_the_kernels() {
+    let no_cache = || None;
+    let object = code_object(&SM3, "gfx906", &[], no_cache).unwrap();
+    if let Some(path) = std::env::var_os("MANYLANE_CODE_OBJECT") {
+        std::fs::write(path, &object).unwrap();
+    }
+    let broken = Unit { source: "#include \"sm3.cuh\"\nnonsense", ..SM3 };
+    let error = code_object(&broken, "gfx906", &[], no_cache).unwrap_err().to_string();
+    assert!(error.contains("nonsense") && error.contains("gfx906"), "{error}");
+}
