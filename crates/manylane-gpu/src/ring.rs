@@ -78,6 +78,8 @@ struct Slots {
     free: Vec<Box<Buffers>>,
     /// Slots that exist.
     made: usize,
+    /// Whether there is no memory for more.
+    memory_ended: bool,
 }
 
 impl Ring {
@@ -120,10 +122,10 @@ impl Ring {
     /// A slot that is free, empty; `None` if all are filled or under way.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if a slot was still to be allocated: the others remain of use. Any
-    /// other error: the ring is lost.
+    /// [`Error::OutOfMemory`] if a slot was still to be allocated: the ring makes do with those that
+    /// there are, and is lost if there is none. Any other error: the ring is lost.
     pub fn try_slot(&self) -> Result<Option<Slot>, Error> {
-        let number = {
+        {
             let mut slots = lock(&self.0.slots);
             if self.is_lost() {
                 return Err(self.lost_error());
@@ -131,22 +133,20 @@ impl Ring {
             if let Some(buffers) = slots.free.pop() {
                 return Ok(Some(Slot::of(self.clone(), buffers)));
             }
-            if slots.made == self.0.config.slots {
+            if slots.made == self.0.config.slots || slots.memory_ended {
                 return Ok(None);
             }
             slots.made += 1;
-            slots.made
-        };
+        }
         // Outside the lock: page-locking takes milliseconds.
         let Shared { gpu, config, .. } = &*self.0;
         Buffers::new(gpu, config).map(|buffers| Some(Slot::of(self.clone(), buffers))).inspect_err(
             |error| {
                 let mut slots = lock(&self.0.slots);
                 slots.made -= 1;
-                drop(slots);
-                let is_first = number == 1;
-                if is_first || !matches!(error, Error::OutOfMemory { .. }) {
-                    self.0.lost.store(true, SeqCst);
+                slots.memory_ended = true;
+                if slots.made == 0 || !matches!(error, Error::OutOfMemory { .. }) {
+                    self.lose();
                 }
             },
         )

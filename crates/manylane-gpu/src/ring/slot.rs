@@ -666,24 +666,45 @@ impl Pending<'_> {
         Ok(())
     }
 
-    /// Waits for the digests, checks one against the CPU, and writes them in order; gives the slot
-    /// back, empty.
+    /// Waits for the digests, checks one against the CPU, and shows them in order.
     ///
     /// # Errors
     /// As for [`is_done`](Self::is_done); [`Error::WrongResult`] if the device computed wrongly,
-    /// and then the ring is lost too. Nothing was written.
-    ///
-    /// # Panics
-    /// Unless `out.len() == self.len()`.
-    pub fn finish(mut self, out: &mut [[u8; sm3::DIGEST_LEN]]) -> Result<Slot, Error> {
-        assert_eq!(out.len(), self.len(), "room for each digest");
+    /// and then the ring is lost too.
+    pub fn digests(&self) -> Result<&[[u8; sm3::DIGEST_LEN]], Error> {
         self.wait()?;
         if !self.sample_is_right() {
             self.ring.lose();
             let device = self.ring.gpu().info().id.to_string();
             return Err(Error::WrongResult { kernel: "of a batch", device });
         }
-        out.copy_from_slice(&self.buffers().digests.as_chunks().0[..out.len()]);
+        Ok(&self.buffers().digests.as_chunks().0[..self.len()])
+    }
+
+    /// Message `index`, where it was put or where the caller has it: to compute it elsewhere, also
+    /// after an error.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn message(&self, index: usize) -> &[u8] {
+        assert!(index < self.len(), "message {index} of {}", self.len());
+        match &self.source {
+            Some(messages) => messages.get(index),
+            None => self.buffers().staged(index, false),
+        }
+    }
+
+    /// Waits for the digests, checks one against the CPU, and writes them in order; gives the slot
+    /// back, empty.
+    ///
+    /// # Errors
+    /// As for [`digests`](Self::digests). Nothing was written.
+    ///
+    /// # Panics
+    /// Unless `out.len() == self.len()`.
+    pub fn finish(mut self, out: &mut [[u8; sm3::DIGEST_LEN]]) -> Result<Slot, Error> {
+        assert_eq!(out.len(), self.len(), "room for each digest");
+        out.copy_from_slice(self.digests()?);
         let mut buffers = self.buffers.take().expect("taken only by value");
         self.clean(&mut buffers);
         buffers.clear();
@@ -698,20 +719,16 @@ impl Pending<'_> {
             return true;
         }
         let buffers = self.buffers();
-        let message = |index: usize| match &self.source {
-            Some(messages) => messages.get(index),
-            None => buffers.staged(index, false),
-        };
         // Nanoseconds are as good as random here.
         let seed = self.since.elapsed().as_nanos() as usize;
         let picks = [seed, seed / 7, seed / 61, seed / 997].map(|number| number % count);
-        let index = picks.into_iter().min_by_key(|&index| message(index).len()).expect("four");
+        let index = picks.into_iter().min_by_key(|&index| self.message(index).len()).expect("four");
         let mut expected = [[0; sm3::DIGEST_LEN]];
         match &self.start {
-            Some(start) => expected[0] = start.finish(message(index)),
+            Some(start) => expected[0] = start.finish(self.message(index)),
             None => {
                 let key = [buffers.staged(index, true)];
-                let message = [message(index)];
+                let message = [self.message(index)];
                 let keys = Messages::slices(&key);
                 sm3::hmac_many(&keys, &Messages::slices(&message), &mut expected)
                     .expect("one of each");
