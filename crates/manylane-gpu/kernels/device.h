@@ -22,7 +22,11 @@ struct alignas(16) Vector {
 #define MANYLANE_CUDA
 #define DEVICE static __device__ __forceinline__
 #define DEVICE_METHOD __device__ __forceinline__
-#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, 1024 / threads)
+// Threads that a multiprocessor holds at least: bounds the registers to 64.
+#ifndef RESIDENT
+#define RESIDENT 1024
+#endif
+#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, RESIDENT / threads)
 #define CONSTANT static __constant__ const
 #define SHARED(type, name, count) __shared__ type name[count]
 #define BARRIER() __syncthreads()
