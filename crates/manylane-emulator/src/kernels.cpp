@@ -1,0 +1,140 @@
+// manylane's kernels, compiled for the host, by name.
+
+#include "core.hpp"
+
+
+#include "sm3.cu"
+
+thread_local ManylaneBlock manylane_block{};
+
+namespace emulator {
+namespace {
+
+// Replaces a device's addresses in an argument by the host's.
+struct Translation {
+    Device &device;
+    Launch &launch;
+
+    template <class T>
+    void pointer(T *&address) const {
+        const auto there = reinterpret_cast<std::uintptr_t>(address);
+        if (there == 0) {
+            return;
+        }
+        address = static_cast<T *>(resolve(device, there, 0, launch.uses));
+        launch.addresses_are_valid &= address != nullptr;
+    }
+    template <class T>
+    void operator()(T *&address) const {
+        pointer(address);
+    }
+    void operator()(Messages &messages) const {
+        pointer(messages.data);
+        pointer(messages.offsets);
+    }
+    // Numbers, and structures of numbers.
+    template <class T>
+    void operator()(T &) const {}
+};
+
+// What a launch is about, for rates and faults: worked out before it runs, from arguments that
+// have been translated.
+std::uint64_t message_bytes(const Messages &messages, u32 count) {
+    if (messages.kind == STRIDED) {
+        return messages.len * count;
+    }
+    // The offsets may be on their way still.
+    return 0;
+}
+
+template <class... Arguments>
+void describe(Launch &, const Arguments &...) {}
+
+void describe(Launch &launch, const u8 *, u64, u32 blocks, const Start &, const PaddingBlock &,
+              u32 count, u32, u8 *out) {
+    launch.bytes = std::uint64_t{64} * blocks * count;
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const Messages &messages, const Start &, u32 count, u32, u8 *out) {
+    launch.bytes = message_bytes(messages, count);
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const Messages &messages, const Start &, const u32 *, u32 count, u32,
+              u8 *out) {
+    launch.bytes = message_bytes(messages, count);
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const Messages &, const Messages &messages, const u32 *, u32 count,
+              u32, u8 *out) {
+    launch.bytes = message_bytes(messages, count);
+    launch.digests = out;
+    launch.digest_count = count;
+}
+
+template <class... Parameters, std::size_t... Index>
+Launch prepare(void (*function)(Parameters...), std::index_sequence<Index...>, Device &device,
+               void **arguments) {
+    Launch launch;
+    auto values = std::make_shared<std::tuple<Parameters...>>();
+    (std::memcpy(&std::get<Index>(*values), arguments[Index], sizeof(Parameters)), ...);
+    const Translation translate{device, launch};
+    (translate(std::get<Index>(*values)), ...);
+    if (launch.addresses_are_valid) {
+        describe(launch, std::get<Index>(*values)...);
+    }
+    launch.block = [function, values] { std::apply(function, *values); };
+    return launch;
+}
+
+template <class... Parameters>
+void add(const char *name, unsigned max_threads, void (*function)(Parameters...)) {
+    add_kernel({name,
+                {sizeof(Parameters)...},
+                max_threads,
+                [function](Device &device, void **arguments) {
+                    return prepare(function, std::index_sequence_for<Parameters...>(), device,
+                                   arguments);
+                }});
+}
+
+struct Registration {
+    Registration() {
+        add("sm3_hash_many", BLOCK, sm3_hash_many);
+        add("sm3_hash_rows", BLOCK, sm3_hash_rows);
+        add("sm3_hash_short", BLOCK, sm3_hash_short);
+        add("sm3_hmac_many", BLOCK, sm3_hmac_many);
+        add("bin_count", 1024, bin_count);
+        add("bin_offsets", 1024, bin_offsets);
+        add("bin_scatter", 1024, bin_scatter);
+    }
+} registration;
+
+std::vector<Kernel> &kernels() {
+    static std::vector<Kernel> *const kernels = new std::vector<Kernel>;
+    return *kernels;
+}
+
+}  // namespace
+
+void add_kernel(Kernel kernel) { kernels().push_back(std::move(kernel)); }
+
+const Kernel *find_kernel(const std::string &name) {
+    for (const Kernel &kernel : kernels()) {
+        if (kernel.name == name) {
+            return &kernel;
+        }
+    }
+    return nullptr;
+}
+
+void run_blocks(const Launch &launch, unsigned blocks, unsigned threads) {
+    for (unsigned index = 0; index < blocks; ++index) {
+        manylane_block = {index, blocks, threads};
+        launch.block();
+    }
+}
+
+}  // namespace emulator

@@ -1,0 +1,89 @@
+//! Stand-ins for the CUDA and HIP drivers, for tests.
+//!
+//! `build.rs` makes shared libraries that look like the vendors' to the loader and run manylane's
+//! own kernels, compiled as C++ for the host. [`install`] puts one in place of the driver in this
+//! process, [`library_dir`] in that of a program that is started. `README.md` has the settings.
+#![allow(unsafe_code)]
+
+use std::{
+    ffi::{CString, c_char, c_int},
+    path::Path,
+    sync::OnceLock,
+};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+
+/// A stand-in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Driver {
+    /// For NVIDIA's.
+    Cuda,
+    /// For AMD's.
+    Hip,
+}
+
+impl Driver {
+    fn file(self) -> &'static str {
+        match self {
+            Driver::Cuda => "libcuda.so",
+            Driver::Hip => "libamdhip64.so",
+        }
+    }
+
+    fn library(self) -> &'static Library {
+        static CUDA: OnceLock<Library> = OnceLock::new();
+        static HIP: OnceLock<Library> = OnceLock::new();
+        let cell = match self {
+            Driver::Cuda => &CUDA,
+            Driver::Hip => &HIP,
+        };
+        cell.get_or_init(|| {
+            let path = library_dir().join(self.file());
+            // SAFETY: the library is this crate's own, and does nothing when it is loaded but
+            // read its settings. Its kernels and state stay its own: the other stand-in has the
+            // same names.
+            unsafe { Library::open(Some(&path), RTLD_NOW | RTLD_LOCAL) }
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        })
+    }
+}
+
+/// The folder of the stand-ins, for `LD_LIBRARY_PATH` of a program that is to find them. Its
+/// settings come in `MANYLANE_EMULATOR`.
+pub fn library_dir() -> &'static Path {
+    Path::new(env!("MANYLANE_EMULATOR_DRIVERS"))
+}
+
+/// Puts a stand-in in place of the driver for the rest of the process, before anything asks for
+/// the driver: the loader gives out what is loaded already under that name. Then applies the
+/// settings, `name=value[@device]` separated by commas; may be called again for others.
+///
+/// # Panics
+/// If the stand-in cannot be loaded or a setting is unknown.
+pub fn install(driver: Driver, settings: &str) {
+    let text = CString::new(settings).expect("settings have no zero byte");
+    // SAFETY: the function is the library's, of that type.
+    let code = unsafe {
+        let configure: libloading::os::unix::Symbol<unsafe extern "C" fn(*const c_char) -> c_int> =
+            driver.library().get("manylane_emulator_configure").expect("the stand-in has it");
+        configure(text.as_ptr())
+    };
+    assert_eq!(code, 0, "settings of the emulator: {settings}");
+}
+
+/// How often something has happened on a device so far: `launches`, `copies`, `allocations`,
+/// `live_bytes`, `contexts`, `unwiped`.
+///
+/// # Panics
+/// If there is no such count.
+pub fn count(driver: Driver, device: u32, name: &str) -> u64 {
+    let text = CString::new(name).expect("names have no zero byte");
+    // SAFETY: the function is the library's, of that type.
+    let count = unsafe {
+        let count: libloading::os::unix::Symbol<unsafe extern "C" fn(c_int, *const c_char) -> u64> =
+            driver.library().get("manylane_emulator_count").expect("the stand-in has it");
+        count(device.cast_signed(), text.as_ptr())
+    };
+    assert_ne!(count, u64::MAX, "no count {name} of device {device}");
+    count
+}
