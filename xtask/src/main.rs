@@ -1,5 +1,6 @@
 //! The project's own tasks. `cargo xtask help` lists them; CONTRIBUTING.md says when to run which.
 
+mod amd;
 mod arm;
 mod constant_time;
 mod fuzz;
@@ -44,6 +45,8 @@ enum Task {
     Gen(readme::Options),
     /// Licences, origins and versions of all dependencies.
     Licences,
+    /// The kernels' machine code for AMD's and Hygon's GPUs, by hipRTC and clang, without a GPU.
+    Amd,
     /// Constant time by valgrind: secrets marked undefined, no branch or index may depend on one.
     Ct,
     /// Constant time by the object code: secrets followed through every instruction of every
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Gen(options) => readme::run(&options),
         Task::Licences => licences::run(),
+        Task::Amd => amd::run(),
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),

@@ -57,10 +57,24 @@ const ARM: [Need; 5] = [
     program("qemu-aarch64", &["qemu-user"]),
 ];
 
+/// For the machine code of AMD's GPUs: two compilers, and the headers of HIP.
+const AMD: [Need; 7] = [
+    program("g++", &["g++"]),
+    program(super::amd::CLANG, &["clang-19"]),
+    program(super::amd::OBJDUMP, &["llvm-19"]),
+    program(super::amd::READELF, &["llvm-19"]),
+    Need { probe: Probe::Library("libamdhip64.so.5"), packages: &["libamdhip64-5"] },
+    Need { probe: Probe::Library("libhiprtc-builtins.so"), packages: &["libhiprtc-builtins5"] },
+    Need {
+        probe: Probe::File("/usr/include/hip/hip_runtime_api.h"),
+        packages: &["libamdhip64-dev"],
+    },
+];
+
 /// Sees to it that everything is there, by installing it if that is allowed and possible.
 pub(crate) fn provide(install: bool) -> Result {
     let arm: &[Need] = if cfg!(target_arch = "aarch64") { &[] } else { &ARM };
-    let needs = || NATIVE.iter().chain(arm);
+    let needs = || NATIVE.iter().chain(&AMD).chain(arm);
     let missing: Vec<&Need> = needs().filter(|need| !need.probe.is_there()).collect();
     if !missing.is_empty() && install {
         let packages: Vec<_> = missing.iter().flat_map(|need| need.packages).copied().collect();

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, arm, cargo, constant_time, licences, needs, objcode, output_of, readme, root,
+    Result, amd, arm, cargo, constant_time, licences, needs, objcode, output_of, readme, root,
     steps::Steps, tidy,
 };
 
@@ -129,6 +129,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             ran.extend(processor.machines.iter().filter(|_| some).map(|name| name.to_string()));
         }
     }
+    steps.check("kernels for AMD's GPUs", amd::run);
     constant_time::steps(&mut steps, &machines);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
 

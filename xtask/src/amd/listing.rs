@@ -1,0 +1,303 @@
+//! Machine code of kernels for AMD's GPUs, as clang or a disassembler writes it.
+
+use std::collections::BTreeMap;
+
+/// The kernels that compute digests; the others order messages.
+const PRODUCTS: [&str; 4] = ["sm3_hash_many", "sm3_hash_rows", "sm3_hash_short", "sm3_hmac_many"];
+
+/// Rotations of one compression: four in each of 64 rounds and two in each P0 there (the one of
+/// A by 12 is SS1's and SS2's alike), four for each of 52 words of the expansion.
+const ROTATIONS: u64 = 6 * 64 + 4 * 52;
+
+/// FF and GG of rounds 16 to 63: one choice between bits each, for the majority is a choice too.
+const CHOICES: u64 = 2 * 48;
+
+/// Sums of three: at least two in each round (SS1; TT1 and TT2 together have two more).
+const SUMS: u64 = 2 * 64;
+
+/// Exclusive ors of three, on machines that have them: two for P0 and P1 each and one more for the
+/// argument of P1 are 64 + 52 + 52 that no other instruction can stand for; in the first 16 rounds
+/// FF and GG.
+const XORS: u64 = 64 + 52 + 52 + 32;
+
+/// Waves that a SIMD must hold at least, so that one computes while others wait for memory.
+const WAVES: u64 = 3;
+
+/// What matters of an architecture.
+pub(super) struct Architecture {
+    pub(super) name: &'static str,
+    /// Threads of a wave.
+    pub(super) wave: u64,
+    /// Vector registers of a lane of a SIMD, for all its waves together.
+    pub(super) registers: u64,
+    /// Registers are given to a wave in multiples of this.
+    pub(super) granule: u64,
+    /// Whether it has `v_xor3_b32`.
+    pub(super) xor3: bool,
+}
+
+/// A kernel's instructions and resources.
+#[derive(Debug, Default)]
+pub(super) struct Kernel {
+    name: String,
+    /// How often each instruction occurs, by its name without the encoding.
+    instructions: BTreeMap<String, u64>,
+    /// Numbers of the code object's metadata: `vgpr_count` and so on.
+    metadata: BTreeMap<String, u64>,
+}
+
+/// All kernels of a code object.
+#[derive(Debug, Default)]
+pub(super) struct Listing(BTreeMap<String, Kernel>);
+
+impl Listing {
+    /// Reads assembly or a disassembly, and the metadata that follow it.
+    pub(super) fn parse(text: &str) -> Self {
+        let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
+        let mut function = String::new();
+        let mut described = String::new();
+        for line in text.lines() {
+            if let Some(label) = label(line) {
+                function = label.to_string();
+            } else if let Some((key, value)) = metadata(line) {
+                if key == "name" {
+                    described = value.to_string();
+                } else if let (Ok(value), Some(kernel)) =
+                    (value.parse(), kernels.get_mut(&described))
+                {
+                    kernel.metadata.insert(key.to_string(), value);
+                }
+            } else if let Some(instruction) = instruction(line) {
+                let kernel = kernels.entry(function.clone()).or_default();
+                kernel.name.clone_from(&function);
+                *kernel.instructions.entry(instruction.to_string()).or_default() += 1;
+            }
+        }
+        Listing(kernels)
+    }
+
+    /// The product kernels that there are.
+    pub(super) fn products(&self) -> impl Iterator<Item = &Kernel> {
+        PRODUCTS.iter().filter_map(|name| self.0.get(*name))
+    }
+
+    /// What is not as it must be.
+    pub(super) fn errors(&self, architecture: &Architecture) -> Vec<String> {
+        let missing = PRODUCTS.iter().filter(|name| !self.0.contains_key(**name));
+        let mut errors: Vec<String> = missing.map(|name| format!("no {name}")).collect();
+        for kernel in self.0.values() {
+            let errors_here = kernel.resources(architecture);
+            errors.extend(errors_here.into_iter().map(|error| format!("{}: {error}", kernel.name)));
+        }
+        for kernel in self.products() {
+            let errors_here = kernel.selection(architecture);
+            errors.extend(errors_here.into_iter().map(|error| format!("{}: {error}", kernel.name)));
+        }
+        errors
+    }
+}
+
+impl Kernel {
+    fn count(&self, instruction: &str) -> u64 {
+        self.instructions.get(instruction).copied().unwrap_or(0)
+    }
+
+    fn waves(&self, architecture: &Architecture) -> u64 {
+        let registers = self.metadata.get("vgpr_count").copied().unwrap_or(u64::MAX);
+        architecture.registers
+            / registers.max(1).checked_next_multiple_of(architecture.granule).unwrap_or(u64::MAX)
+    }
+
+    /// Whether it runs in registers, and enough of it side by side.
+    fn resources(&self, architecture: &Architecture) -> Vec<String> {
+        let mut errors = Vec::new();
+        for (key, expected) in [
+            ("private_segment_fixed_size", 0),
+            ("vgpr_spill_count", 0),
+            ("wavefront_size", architecture.wave),
+        ] {
+            match self.metadata.get(key) {
+                Some(&value) if value == expected => {}
+                value => errors.push(format!("{key} is {value:?}, not {expected}")),
+            }
+        }
+        let scratch = self.instructions.keys().filter(|name| name.starts_with("scratch_"));
+        errors.extend(scratch.map(|name| format!("has {name}")));
+        let waves = self.waves(architecture);
+        if waves < WAVES {
+            errors.push(format!("has registers for {waves} waves, not {WAVES}"));
+        }
+        errors
+    }
+
+    /// Whether the compiler found the instructions that SM3 is counted with.
+    fn selection(&self, architecture: &Architecture) -> Vec<String> {
+        let xors = if architecture.xor3 { XORS } else { 0 };
+        let wanted = [
+            ("v_alignbit_b32", ROTATIONS),
+            ("v_bfi_b32", CHOICES),
+            ("v_add3_u32", SUMS),
+            ("v_xor3_b32", xors),
+        ];
+        let lacking = wanted.into_iter().filter(|&(name, least)| self.count(name) < least);
+        lacking
+            .map(|(name, least)| format!("{} {name}, not {least} or more", self.count(name)))
+            .collect()
+    }
+
+    /// One line of figures.
+    pub(super) fn describe(&self, architecture: &Architecture) -> String {
+        let vector =
+            |(name, count): (&String, &u64)| if name.starts_with("v_") { *count } else { 0 };
+        let number = |key| self.metadata.get(key).copied().unwrap_or(0);
+        format!(
+            "{:<15} {:>3} registers ({} waves), {:>2} scalars kept in lanes; {:>4} vector \
+             instructions: {} alignbit, {} bfi, {} add3, {} xor3",
+            self.name,
+            number("vgpr_count"),
+            self.waves(architecture),
+            number("sgpr_spill_count"),
+            self.instructions.iter().map(vector).sum::<u64>(),
+            self.count("v_alignbit_b32"),
+            self.count("v_bfi_b32"),
+            self.count("v_add3_u32"),
+            self.count("v_xor3_b32"),
+        )
+    }
+}
+
+/// The function that begins here: `name:` in assembly, `0000 <name>:` in a disassembly.
+fn label(line: &str) -> Option<&str> {
+    let head = line.split(';').next()?.trim_end();
+    let name = head.strip_suffix(':')?;
+    let name = match name.split_once(" <") {
+        Some((address, name)) if address.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+            name.strip_suffix('>')?
+        }
+        _ => name,
+    };
+    let first = name.bytes().next()?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    ((first.is_ascii_alphabetic() || first == b'_') && name.bytes().all(plain)).then_some(name)
+}
+
+/// Name and value of a kernel's metadata, which are indented by four; their arguments' by more.
+fn metadata(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.strip_prefix("    .")?.split_once(':')?;
+    key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some((key, value.trim()))
+}
+
+/// The instruction of a line, without the suffix that says how it is encoded.
+fn instruction(line: &str) -> Option<&str> {
+    let word = line.strip_prefix([' ', '\t'])?.split_whitespace().next()?;
+    let units = ["v_", "s_", "ds_", "global_", "flat_", "buffer_", "scratch_"];
+    let known = units.iter().any(|unit| word.starts_with(unit));
+    let encodings = ["_e32", "_e64", "_sdwa", "_dpp"];
+    let name = encodings.iter().find_map(|encoding| word.strip_suffix(encoding)).unwrap_or(word);
+    known.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GFX: Architecture =
+        Architecture { name: "gfx906", wave: 64, registers: 256, granule: 4, xor3: false };
+
+    /// Assembly of all product kernels, each with so many of each instruction, and these metadata.
+    fn assembly(instructions: &[(&str, u64)], metadata: &[(&str, u64)]) -> String {
+        let mut text = "\t.text\n".to_string();
+        for name in PRODUCTS {
+            text += &format!("{name}:                          ; @{name}\n; %bb.0:\n");
+            for (instruction, count) in instructions {
+                let line = format!("\t{instruction} v1, v2, v3\n.LBB0_1:\n");
+                text += &line.repeat(*count as usize);
+            }
+            text += "\ts_endpgm\n\t.amdhsa_next_free_vgpr 40\n";
+        }
+        text += "amdhsa.kernels:\n";
+        for name in PRODUCTS {
+            text += "  - .args:\n      - .offset:         0\n        .name:           data\n";
+            text += &format!("    .name:           {name}\n");
+            for (key, value) in metadata {
+                text += &format!("    .{key}:     {value}\n");
+            }
+        }
+        text
+    }
+
+    const CODE: [(&str, u64); 4] = [
+        ("v_alignbit_b32", ROTATIONS),
+        ("v_bfi_b32", CHOICES),
+        ("v_add3_u32", SUMS),
+        ("v_xor_b32_e32", 600),
+    ];
+    const METADATA: [(&str, u64); 4] = [
+        ("private_segment_fixed_size", 0),
+        ("vgpr_count", 64),
+        ("vgpr_spill_count", 0),
+        ("wavefront_size", 64),
+    ];
+
+    /// What is found if one number is another.
+    fn with(name: &str, value: u64, architecture: &Architecture) -> String {
+        let change = |list: [(&'static str, u64); 4]| {
+            list.map(|(key, old)| if key == name { (key, value) } else { (key, old) })
+        };
+        Listing::parse(&assembly(&change(CODE), &change(METADATA))).errors(architecture).join("; ")
+    }
+
+    #[test]
+    fn good_code_has_no_errors() {
+        let listing = Listing::parse(&assembly(&CODE, &METADATA));
+        assert_eq!(listing.errors(&GFX), [""; 0]);
+        let kernel = listing.products().next().unwrap();
+        assert_eq!((kernel.count("v_xor_b32"), kernel.waves(&GFX)), (600, 4));
+    }
+
+    #[test]
+    fn what_the_compiler_missed_is_named() {
+        let found = with("v_alignbit_b32", ROTATIONS - 1, &GFX);
+        assert!(found.contains("sm3_hash_rows: 591 v_alignbit_b32, not 592"), "{found}");
+        assert!(with("v_bfi_b32", CHOICES - 1, &GFX).contains("v_bfi_b32"));
+        assert!(with("v_add3_u32", SUMS - 1, &GFX).contains("v_add3_u32"));
+        let gfx11 = Architecture { xor3: true, ..GFX };
+        assert!(with("", 0, &gfx11).contains("0 v_xor3_b32"));
+    }
+
+    #[test]
+    fn what_does_not_stay_in_registers_is_named() {
+        assert!(with("private_segment_fixed_size", 16, &GFX).contains("private_segment"));
+        assert!(with("vgpr_spill_count", 1, &GFX).contains("vgpr_spill_count"));
+        assert!(with("wavefront_size", 32, &GFX).contains("wavefront_size"));
+        assert_eq!(with("vgpr_count", 84, &GFX), "");
+        assert!(with("vgpr_count", 85, &GFX).contains("for 2 waves"));
+        let code = [&CODE[..], &[("scratch_load_dword", 1)]].concat();
+        let found = Listing::parse(&assembly(&code, &METADATA)).errors(&GFX).join("; ");
+        assert!(found.contains("has scratch_load_dword"), "{found}");
+        // A number that is not there is not zero.
+        let found = Listing::parse(&assembly(&CODE, &METADATA[1..])).errors(&GFX).join("; ");
+        assert!(found.contains("private_segment_fixed_size is None"), "{found}");
+    }
+
+    #[test]
+    fn a_kernel_that_is_not_there_is_named() {
+        let text = assembly(&CODE, &METADATA).replace("sm3_hmac_many", "sm3_other");
+        assert_eq!(Listing::parse(&text).errors(&GFX), ["no sm3_hmac_many"]);
+    }
+
+    #[test]
+    fn a_disassembly_is_read_alike() {
+        let text = "\
+0000000000003700 <sm3_hash_rows>:
+	v_alignbit_b32 v1, v2, v2, 20   // 000000003700: D1CE0001 02520502
+	s_endpgm                        // 000000003708: BF810000
+    .name:           sm3_hash_rows
+    .vgpr_count:     44
+";
+        let listing = Listing::parse(text);
+        let kernel = listing.products().next().unwrap();
+        assert_eq!(kernel.count("v_alignbit_b32"), 1);
+        assert_eq!(kernel.waves(&GFX), 5);
+    }
+}
