@@ -111,8 +111,8 @@ class Cuda:
 
 
 class Variant:
-    KERNELS = ("sm3_hash_many", "sm3_hash_rows", "sm3_hash_short", "sm3_hmac_many", "bin_count",
-               "bin_offsets", "bin_scatter")
+    KERNELS = ("sm3_hash_many", "sm3_hash_rows", "sm3_hash_short", "sm3_hash_32", "sm3_hmac_many",
+               "bin_count", "bin_offsets", "bin_scatter")
 
     def __init__(self, cuda, path):
         self.name = os.path.basename(path).rsplit(".", 1)[0]
@@ -171,7 +171,7 @@ class Bench:
         yield fixed("8 KiB, 256 an SM", "sm3_hash_rows", 256 * self.sms, 8192, 8192)
         yield fixed("4 KiB", "sm3_hash_rows", 4096 * self.sms, 4096, 4096)
         yield fixed("64 B", "sm3_hash_rows", 1 << 25, 64, 64)
-        yield fixed("32 B", "sm3_hash_short", 1 << 26, 32, 32)
+        yield fixed("32 B", "sm3_hash_32", 1 << 26, 32, 32)
         yield fixed("55 B in 64", "sm3_hash_short", 1 << 25, 55, 64)
         yield fixed("55 B in 55", "sm3_hash_short", 1 << 25, 55, 55)
         yield fixed("4 KiB + 1 at odd", "sm3_hash_many", 4096 * self.sms, 4097, 4103, 3)
@@ -189,8 +189,8 @@ class Bench:
             messages = Messages(self.data, self.offsets, 0, 0, 0, 2, 0)
             yield ["1…8192 B", "ordered", messages, len(offsets) - 1, spans, offsets[-1]]
 
-    def enqueue(self, variant, kernel, messages, count, block):
-        grid, number, one = -(-count // block), c.c_uint32(count), c.c_uint32(1)
+    def enqueue(self, variant, kernel, messages, count, block, each):
+        grid, number, one = -(-count // (block * each)), c.c_uint32(count), c.c_uint32(1)
         out, bins, order = (c.c_uint64(p) for p in (self.out, self.bins, self.order))
         launch, kernels = self.cuda.launch, variant.kernels
         if kernel == "sm3_hash_rows":
@@ -200,6 +200,9 @@ class Bench:
                    self.padding, number, one, out)
         elif kernel == "sm3_hash_short":
             launch(kernels[kernel], grid, block, messages, self.start, number, one, out)
+        elif kernel == "sm3_hash_32":
+            launch(kernels[kernel], grid, block, c.c_uint64(messages.data),
+                   c.c_uint64(messages.stride), self.start, number, one, out)
         elif kernel == "sm3_hmac_many":
             keys = self.strided(32, 64)
             launch(kernels[kernel], grid, block, keys, messages, c.c_uint64(0), number, one, out)
@@ -239,36 +242,53 @@ class Bench:
         return milliseconds.value / 1e3
 
 
-def measure(bench, variants, blocks, repeats, clock_hz):
-    results, wrong = [], 0
-    for name, kernel, messages, count, spans, size in bench.shapes():
-        bench.padding = padding_block(messages.len)
-        candidates = []
-        for variant in variants:
-            for block in blocks:
+# Messages a thread takes one after the other, in the kernels that can.
+EACH = {"sm3_hash_32": (1, 4, 16), "sm3_hash_short": (1, 4, 16)}
+
+
+def candidates_of(bench, variants, blocks, shape):
+    """Every way to launch every variant, checked."""
+    name, kernel, messages, count, spans, _ = shape
+    right, wrong = [], 0
+    for variant in variants:
+        for block in blocks:
+            for each in EACH.get(kernel, (1,)):
                 bench.cuda.cuMemsetD8_v2(c.c_uint64(bench.out), 0xA5, c.c_size_t(32 * count))
-                bench.enqueue(variant, kernel, messages, count, block)
-                bench.cuda.cuCtxSynchronize()
-                why = bench.check(kernel, count, spans)
+                try:
+                    bench.enqueue(variant, kernel, messages, count, block, each)
+                    bench.cuda.cuCtxSynchronize()
+                    why = bench.check(kernel, count, spans)
+                except RuntimeError as error:
+                    why = str(error)
                 if why:
                     wrong += 1
                     print(f"WRONG {variant.name} {name} {block}: {why}")
-                    continue
-                candidates.append((variant, block, []))
+                else:
+                    right.append((variant, block, each, []))
+    return right, wrong
+
+
+def measure(bench, variants, blocks, repeats, clock_hz):
+    results, wrong = [], 0
+    for shape in bench.shapes():
+        name, kernel, messages, count, _, size = shape
+        bench.padding = padding_block(messages.len)
+        candidates, failed = candidates_of(bench, variants, blocks, shape)
+        wrong += failed
         for _ in range(repeats):
-            for variant, block, times in candidates:
-                times.append(bench.time(variant, kernel, messages, count, block))
+            for variant, block, each, times in candidates:
+                times.append(bench.time(variant, kernel, messages, count, block, each))
         print(f"\n{name}, {count} messages, {size} bytes ({kernel})")
-        for variant, block, times in sorted(candidates, key=lambda x: statistics.median(x[2])):
+        for variant, block, each, times in sorted(candidates, key=lambda x: statistics.median(x[3])):
             seconds = statistics.median(times)
             rate = size / seconds
             registers = variant.registers["sm3_hash_many" if kernel == "ordered" else kernel]
             print(f"{rate / 1e9:8.1f} GB/s {count / seconds / 1e9:8.3f} G/s "
                   f"{rate / bench.sms / clock_hz:6.3f} B/SM/clk {seconds * 1e3:8.3f} ms "
-                  f"{block:5} threads {registers:3} regs  {variant.name}")
+                  f"{block:5} threads x {each:2} {registers:3} regs  {variant.name}")
             results.append({"shape": name, "kernel": kernel, "variant": variant.name,
-                            "block": block, "count": count, "bytes": size, "seconds": times,
-                            "registers": registers})
+                            "block": block, "each": each, "count": count, "bytes": size,
+                            "seconds": times, "registers": registers})
     return results, wrong
 
 

@@ -174,8 +174,10 @@ DEVICE void hash_short(const u8 *at, u32 len, const Start &start, One one, u8 *o
         w[k] = add_uniform<MIX_SHORT>(w[k] & ~shift_right(~0u, 8 * kept), bit, one);
     }
     const u64 bits = 8 * (start.prefix_len + len);
-    w[14] = static_cast<u32>(bits >> 32);
-    w[15] = static_cast<u32>(bits);
+    // In ordinary registers: an IMAD of the uniform 1 and another uniform value does not exist, and
+    // the compiler would give up the uniform 1 everywhere.
+    w[14] = static_cast<u32>(bits >> 32) * one.lane;
+    w[15] = static_cast<u32>(bits) * one.lane;
     copy(V, start.V);
     compress<MIX_SHORT>(V, Expanded{w}, one);
     store_digest(out, V);
@@ -195,24 +197,32 @@ DEVICE void hash_32(const u8 *at, const Start &start, One one, u8 *out) {
     w[14] = static_cast<u32>(bits >> 32);
     w[15] = static_cast<u32>(bits);
     copy(V, start.V);
-    compress<MIX_SHORT>(V, Expanded{w}, one);
+    compress<MIX_SHORT>(V, HalfConstant{{w}}, one);
     store_digest(out, V);
 }
 
+// These two take any grid: a thread goes on with the message a grid further, so that what is the
+// same for all messages is prepared once for several.
 KERNEL(BLOCK)
 sm3_hash_short(const Messages messages, const Start start, u32 count, u32 one, u8 *out) {
-    const bool aligned = (reinterpret_cast<u64>(messages.data) | messages.stride) % 16 == 0;
     const u32 len = static_cast<u32>(messages.len);
+    const u32 grid = block_count() * block_size();
     FOR_EACH_THREAD(t) {
-        const u32 i = block_index() * block_size() + t;
-        if (i < count) {
-            const u8 *at = messages.data + i * messages.stride;
-            u8 *digest = out + 32 * static_cast<u64>(i);
-            if (len == 32 && aligned) {
-                hash_32(at, start, factors(one, t), digest);
-            } else {
-                hash_short(at, len, start, factors(one, t), digest);
-            }
+        NO_UNROLL
+        for (u64 i = block_index() * block_size() + t; i < count; i += grid) {
+            hash_short(messages.data + i * messages.stride, len, start, factors(one, t),
+                       out + 32 * i);
+        }
+    }
+}
+
+KERNEL(BLOCK)
+sm3_hash_32(const u8 *data, u64 stride, const Start start, u32 count, u32 one, u8 *out) {
+    const u32 grid = block_count() * block_size();
+    FOR_EACH_THREAD(t) {
+        NO_UNROLL
+        for (u64 i = block_index() * block_size() + t; i < count; i += grid) {
+            hash_32(data + i * stride, start, factors(one, t), out + 32 * i);
         }
     }
 }

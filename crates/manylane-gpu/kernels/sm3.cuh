@@ -121,7 +121,7 @@ DEVICE void expand(u32 (&w)[16]) {
 // W and W' of the rounds: expanded on the way, or the constant ones of a padding block.
 struct Expanded {
     u32 (&w)[16];
-    static constexpr bool uniform = false;
+    DEVICE_METHOD static constexpr bool uniform(int) { return false; }
     template <int J>
     DEVICE_METHOD void prepare() const {
         if constexpr (J + 4 >= 16) {
@@ -138,6 +138,11 @@ struct Expanded {
     }
 };
 
+// The same, where the second half of the block is constant.
+struct HalfConstant : Expanded {
+    DEVICE_METHOD static constexpr bool uniform(int j) { return 8 <= j && j < 16; }
+};
+
 // The words of a block that is the same for all messages.
 struct PaddingBlock {
     u32 W[64], W_prime[64];
@@ -145,7 +150,7 @@ struct PaddingBlock {
 
 struct Constant {
     const PaddingBlock &block;
-    static constexpr bool uniform = true;
+    DEVICE_METHOD static constexpr bool uniform(int) { return true; }
     template <int J>
     DEVICE_METHOD void prepare() const {}
     template <int J>
@@ -167,7 +172,7 @@ DEVICE void rounds(u32 (&s)[8], const Words &words, One one, const u32 *constant
     round<MIX, FROM + i>(s[A], s[B], s[C], s[D], s[E], s[F], s[G], s[H],                           \
                          constants ? constants[i] : RoundConstant<FROM + i>::value,                \
                          words.template W<FROM + i>(), words.template W_prime<FROM + i>(),         \
-                         Words::uniform, one);
+                         Words::uniform(FROM + i), one);
         ROUND(0, 0, 1, 2, 3, 4, 5, 6, 7)
         ROUND(1, 3, 0, 1, 2, 7, 4, 5, 6)
         ROUND(2, 2, 3, 0, 1, 6, 7, 4, 5)
@@ -179,7 +184,7 @@ DEVICE void rounds(u32 (&s)[8], const Words &words, One one, const u32 *constant
 
 template <u32 MIX, class Words>
 DEVICE void all_rounds(u32 (&s)[8], const Words &words, One one) {
-    if constexpr (MIX & ROLLED && !Words::uniform) {
+    if constexpr (MIX & ROLLED && !Words::uniform(16)) {
         rounds<MIX, 0, 16>(s, words, one);
         NO_UNROLL
         for (int j = 16; j < 64; j += 16) {

@@ -123,7 +123,7 @@ impl Choice {
             Ok(blocks) if len % 64 == 0 && data.0 % 16 == 0 && stride % 16 == 0 => {
                 Choice::Rows { data, stride, blocks, total_len: start.prefix_len + len }
             }
-            _ if len <= tuning::MAX_SHORT => Choice::Short,
+            _ if len <= MAX_SHORT => Choice::Short,
             _ => Choice::Many,
         }
     }
@@ -131,6 +131,15 @@ impl Choice {
 
 /// Messages one launch takes at most: the kernels number them with 32 bits.
 const MAX_COUNT: usize = 1 << 31;
+
+/// Longest message that fits into one block with its padding.
+const MAX_SHORT: u64 = 55;
+
+/// Bytes of the ordering kernels' bins (`BINS` in `kernels/bins.cuh`).
+const BINS_LEN: usize = 1024 * size_of::<u32>();
+
+/// Messages that each thread of the ordering kernels takes.
+const MESSAGES_PER_BIN_THREAD: u32 = 4;
 
 /// The kernels' argument that no compiler can know to be 1.
 const ONE: u32 = 1;
@@ -173,6 +182,8 @@ pub struct KernelInfo {
     pub local_bytes: u32,
     /// Threads of a block that it is launched with.
     pub block: u32,
+    /// Threads of a block that it can be launched with.
+    pub max_block: u32,
 }
 
 impl Sm3 {
@@ -199,7 +210,8 @@ impl Sm3 {
         Ok(sm3)
     }
 
-    /// The same kernels, launched with so many threads per block: for measurements.
+    /// The same kernels, launched with so many threads per block: for measurements. A launch with
+    /// more than a kernel's [`max_block`](KernelInfo::max_block) is refused by the driver.
     pub fn with_block(&self, threads: u32) -> Self {
         Sm3 { kernels: self.kernels.clone(), block: Some(threads) }
     }
@@ -225,6 +237,7 @@ impl Sm3 {
                     registers: info.registers,
                     local_bytes: info.local_bytes,
                     block: self.block.unwrap_or(block),
+                    max_block: info.max_threads_per_block,
                 })
             })
             .collect()
@@ -365,12 +378,14 @@ impl Sm3 {
         let (bins, order) = (workspace.bins.pointer(), workspace.order.pointer());
         let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
         let block = tuning.blocks.bin;
+        // Each thread block sums up its own histogram, which only pays for several messages.
+        let threads = count.div_ceil(MESSAGES_PER_BIN_THREAD);
         // SAFETY: the arguments are the kernels'; `bins` and `order` are large enough, and what
         // the messages name is as the callers of this function were promised.
         unsafe {
             let mut arguments =
                 [argument(&messages), argument(&extra), argument(&count), argument(&bins)];
-            bin_count.launch(stream, count, block, &mut arguments)?;
+            bin_count.launch(stream, threads, block, &mut arguments)?;
             bin_offsets.launch(stream, block, block, &mut [argument(&bins)])?;
             let mut arguments = [
                 argument(&messages),
@@ -379,7 +394,7 @@ impl Sm3 {
                 argument(&bins),
                 argument(&order),
             ];
-            bin_scatter.launch(stream, count, block, &mut arguments)?;
+            bin_scatter.launch(stream, threads, block, &mut arguments)?;
         }
         Ok(order)
     }
@@ -538,7 +553,7 @@ impl Workspace {
             gpu: gpu.clone(),
             max_count,
             order: DeviceBuffer::new(gpu, max_count * size_of::<u32>())?,
-            bins: DeviceBuffer::new(gpu, tuning::BINS_LEN)?,
+            bins: DeviceBuffer::new(gpu, BINS_LEN)?,
         })
     }
 }
