@@ -8,7 +8,10 @@
 //! | `stats.rs`, `summarise.rs` | medians and intervals; from samples to figures |
 //! | `counts.rs` | what the counted operations allow |
 //! | `peers.rs` | other implementations, loaded at run time |
-//! | `sm3.rs` | the suite of that name |
+//! | `sm3.rs`, `sm3_gpu.rs` | the suites of these names |
+//! | `sensors.rs` | clock and energy of devices |
+//! | `published.rs` | figures of others, to set beside |
+//! | `plot.rs` | figures as pictures |
 //! | `setup.rs`, `model.rs`, `report.rs` | what a run leaves behind, as JSON and as tables |
 //! | `compare.rs` | two runs |
 //!
@@ -19,14 +22,16 @@ use std::{
     fs, io,
     path::{Path, PathBuf},
     process::ExitCode,
+    str::FromStr as _,
 };
 
 use clap::{Args as ClapArgs, Subcommand, builder::PossibleValuesParser};
 use manylane::cpu::Machine;
+use manylane_engine::Device;
 
 use self::{
     measure::{Effort, Logs, Plan, Runner},
-    model::{Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
+    model::{GpuSetup, Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
 };
 use crate::{
     complain, exit,
@@ -45,11 +50,15 @@ mod measure;
 mod model;
 mod os;
 pub(crate) mod peers;
+mod plot;
+mod published;
 mod report;
 #[cfg(test)]
 mod schema;
+mod sensors;
 mod setup;
 mod sm3;
+pub(crate) mod sm3_gpu;
 mod stats;
 mod summarise;
 
@@ -60,8 +69,8 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
 
-    /// Suites to run; all of them by default
-    #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(SUITES.map(|s| s.0)))]
+    /// Suites to run; all of them by default, of those that this machine has the devices for
+    #[arg(value_name = "SUITE", value_parser = PossibleValuesParser::new(SUITES))]
     suites: Vec<String>,
 
     /// Fewer and shorter samples: for a look, not for figures to quote
@@ -72,7 +81,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 
-    /// Write setup.json, raw.json, summary.json and summary.md into this folder
+    /// GPUs that suite sm3-gpu measures: cuda[:N], hip[:N], or all there are
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
+    device: Device,
+
+    /// Write setup.json, raw.json, summary.json, summary.md and plots into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -104,11 +117,10 @@ enum Command {
     },
 }
 
-/// A suite: its name, and how its plan is made.
-type Suite = (&'static str, fn() -> Plan);
-
 /// Every suite.
-const SUITES: [Suite; 1] = [("sm3", sm3::plan)];
+const SUITES: [&str; 2] = [SM3, SM3_GPU];
+const SM3: &str = "sm3";
+const SM3_GPU: &str = "sm3-gpu";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
@@ -143,13 +155,19 @@ fn measure(args: &Args) -> u8 {
     if cfg!(debug_assertions) {
         complain!("this is a debug build, whose figures mean nothing");
     }
-    let (suites, mut plan) = chosen(&args.suites);
+    let Chosen { suites, mut plan, gpus } = match chosen(args) {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            complain!("{why}");
+            return exit::USAGE;
+        }
+    };
     if let Some(part) = &args.only {
         plan.groups.retain(|group| group.id.contains(part));
         plan.latencies.retain(|group| group.id.contains(part));
     }
     let mut runner = Runner::new(if args.quick { Effort::QUICK } else { Effort::FULL });
-    let setup = setup::describe(&suites, args.quick, &runner);
+    let setup = setup::describe(&suites, args.quick, &runner, gpus);
     let load = setup::Load::now();
     let logs = match runner.run(&plan) {
         Ok(logs) => logs,
@@ -159,7 +177,9 @@ fn measure(args: &Args) -> u8 {
         }
     };
     let others_load = load.of_others(setup.hardware.processors);
-    let summary = Summary { others_load, ..summarise(setup, &plan, &logs) };
+    let published =
+        if suites.iter().any(|suite| suite == SM3_GPU) { published::figures() } else { Vec::new() };
+    let summary = Summary { others_load, published, ..summarise(setup, &plan, &logs) };
     let tables = report::tables(&plan, &summary);
     if let Some(folder) = &args.output {
         let markdown = report::markdown(&tables, &summary);
@@ -176,17 +196,33 @@ fn measure(args: &Args) -> u8 {
 }
 
 /// What the suites named, or all, are to measure.
-fn chosen(names: &[String]) -> (Vec<String>, Plan) {
-    let mut chosen = (Vec::new(), Plan::default());
-    for (name, plan) in SUITES {
-        if names.is_empty() || names.iter().any(|other| other == name) {
-            let plan = plan();
-            chosen.0.push(name.to_owned());
-            chosen.1.groups.extend(plan.groups);
-            chosen.1.latencies.extend(plan.latencies);
+#[derive(Default)]
+struct Chosen {
+    suites: Vec<String>,
+    plan: Plan,
+    gpus: Vec<GpuSetup>,
+}
+
+fn chosen(args: &Args) -> Result<Chosen, String> {
+    let mut chosen = Chosen::default();
+    let named = |suite: &str| args.suites.iter().any(|name| name == suite);
+    if named(SM3) || args.suites.is_empty() {
+        chosen.suites.push(SM3.to_owned());
+        chosen.plan = sm3::plan();
+    }
+    if named(SM3_GPU) || args.suites.is_empty() {
+        match sm3_gpu::chosen(args.device) {
+            Ok(ids) => {
+                let suite = sm3_gpu::suite(&ids, args.quick)?;
+                chosen.suites.push(SM3_GPU.to_owned());
+                chosen.plan.groups.extend(suite.plan.groups);
+                chosen.gpus = suite.gpus;
+            }
+            Err(why) if named(SM3_GPU) || args.device != Device::Auto => return Err(why),
+            Err(why) => complain!("suite {SM3_GPU} left out: {why}"),
         }
     }
-    chosen
+    Ok(chosen)
 }
 
 fn summarise(setup: Setup, plan: &Plan, logs: &Logs) -> Summary {
@@ -197,6 +233,7 @@ fn summarise(setup: Setup, plan: &Plan, logs: &Logs) -> Summary {
         others_load: None,
         results: Vec::new(),
         ratios: Vec::new(),
+        published: Vec::new(),
         not_measured: BTreeMap::new(),
     };
     for (group, logs) in plan.groups.iter().zip(&logs.groups) {
@@ -235,5 +272,9 @@ fn write(folder: &Path, summary: &Summary, raw: &Raw, markdown: &str) -> io::Res
     fs::write(folder.join("summary.json"), json(summary))?;
     // A line a contender would be best to read, but nobody reads it: as short as can be.
     fs::write(folder.join("raw.json"), serde_json::to_vec(raw)?)?;
-    fs::write(folder.join("summary.md"), markdown)
+    fs::write(folder.join("summary.md"), markdown)?;
+    for (name, png) in plot::plots(summary) {
+        fs::write(folder.join(name), png)?;
+    }
+    Ok(())
 }

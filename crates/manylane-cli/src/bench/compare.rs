@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path, str::FromStr};
 
 use super::{
-    model::{Measured, Metric, SCHEMA_VERSION, Summary},
+    model::{Measured, Metric, SCHEMA_VERSION, Setup, Summary},
     report::{Table, half_width, number},
     stats::Estimate,
 };
@@ -112,6 +112,17 @@ pub(super) fn compare(a: &Summary, b: &Summary, bound: Bound) -> Result<Comparis
     if one.hardware.processors != other.hardware.processors {
         let (a, b) = (one.hardware.processors, other.hardware.processors);
         return Err(format!("runs on {a} and on {b} processors"));
+    }
+    let gpus = |setup: &Setup| -> Vec<(String, String)> {
+        setup.gpus.iter().map(|gpu| (gpu.id.clone(), gpu.name.clone())).collect()
+    };
+    if gpus(one) != gpus(other) {
+        let name = |setup| {
+            let names: Vec<_> =
+                gpus(setup).into_iter().map(|(id, name)| id + " " + &name).collect();
+            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        };
+        return Err(format!("runs on different GPUs: {}; {}", name(one), name(other)));
     }
     if one.machines.forced != other.machines.forced {
         let name = |forced: &Option<String>| forced.clone().unwrap_or_else(|| "unset".into());
@@ -322,6 +333,9 @@ mod tests {
         let mut cpu = a.clone();
         cpu.setup.hardware.cpu = "another".into();
         assert!(compare(&a, &cpu, BOUND).unwrap_err().contains("different processors"));
+        let mut gpu = a.clone();
+        gpu.setup.gpus[0].name = "another".into();
+        assert!(compare(&a, &gpu, BOUND).unwrap_err().contains("different GPUs"));
         let mut forced = a.clone();
         forced.setup.machines.forced = Some("avx2".into());
         assert!(compare(&a, &forced, BOUND).unwrap_err().contains("MANYLANE_MACHINE"));

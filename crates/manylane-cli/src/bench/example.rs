@@ -6,7 +6,8 @@ use super::{
     latency::{self, LatencyGroup, LatencyLog},
     measure::{Cores, Effort, Group, Log, Logs, Plan, SEED, Sample, Verdict, Work},
     model::{
-        Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind, Summary,
+        Build, ClockSetup, GpuSetup, Hardware, KernelSetup, Machines, Peer, SCHEMA_VERSION, Setup,
+        SetupKind, Summary,
     },
 };
 
@@ -57,7 +58,29 @@ pub(super) fn setup() -> Setup {
             not_run: BTreeMap::from([("neon".into(), "of another architecture".into())]),
             forced: None,
         },
+        gpus: vec![gpu()],
         peers: vec![peer("OpenSSL", Some("3.0")), peer("libgcrypt", None)],
+    }
+}
+
+fn gpu() -> GpuSetup {
+    GpuSetup {
+        id: "cuda:0".into(),
+        name: "Example GPU".into(),
+        architecture: "sm_90".into(),
+        driver: "12.2".into(),
+        multiprocessors: 132,
+        clock_hz: 1.98e9,
+        memory_bytes: 80 << 30,
+        integrated: false,
+        pci: "0000:1b:00.0".into(),
+        sensors: "clock and energy from NVML".into(),
+        kernels: vec![KernelSetup {
+            name: "sm3_hash_many".into(),
+            block: 256,
+            registers: 48,
+            local_bytes: 0,
+        }],
     }
 }
 
@@ -72,6 +95,7 @@ pub(super) fn group() -> Group {
         base: Some("peer"),
         pairs: vec![("peer".into(), "ours".into())],
         cores: Cores::One,
+        effort: None,
         same_output: false,
         build: Box::new(|_| Ok(Vec::new())),
     }
@@ -84,7 +108,7 @@ pub(super) fn log(name: &str, seconds: f64) -> Log {
         let (verdict, times) =
             if turn == visit % 3 { (Verdict::Preempted, 10.0) } else { (Verdict::Kept, 1.0) };
         let seconds = seconds * times * (1.0 + f64::from(visit) / 100.0);
-        Sample { visit, turn, seconds, hz: Some(2e9), verdict }
+        Sample { visit, turn, seconds, hz: Some(2e9), joules: None, verdict }
     };
     Log {
         name: name.into(),

@@ -52,6 +52,11 @@ pub(super) enum Cores {
     One,
     /// All that the process may use.
     All,
+    /// A graphics processor, alone or with the processor's cores; calls time themselves.
+    Gpu {
+        /// How many streaming multiprocessors, or compute units, it has.
+        multiprocessors: u32,
+    },
 }
 
 /// What one call of a contender does.
@@ -65,8 +70,54 @@ pub(super) struct Work {
     pub(super) counted_clocks: Option<f64>,
 }
 
-/// Does the work once, into a contender's output.
-pub(super) type Call = Box<dyn FnMut(&mut [u8])>;
+/// How a contender's work is done, and by whose clock.
+pub(super) enum Call {
+    /// Does the work once, on the calling thread or while it waits; the runner takes the time.
+    Here(Box<dyn FnMut(&mut [u8])>),
+    /// Does the work so many times and says how long that took: a device has its own clock.
+    Elsewhere(Box<dyn FnMut(u32, &mut [u8]) -> Result<Timing, String>>),
+}
+
+/// What a contender says of calls that it has timed itself.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    pub(super) seconds: f64,
+    /// The clock of the device, where it was read meanwhile.
+    pub(super) hz: Option<f64>,
+    /// The energy that was used, where that is what the contender is about.
+    pub(super) joules: Option<f64>,
+}
+
+impl Call {
+    /// A call that the runner times.
+    pub(super) fn here(call: impl FnMut(&mut [u8]) + 'static) -> Self {
+        Call::Here(Box::new(call))
+    }
+
+    /// A call that times itself.
+    pub(super) fn elsewhere(
+        call: impl FnMut(u32, &mut [u8]) -> Result<Timing, String> + 'static,
+    ) -> Self {
+        Call::Elsewhere(Box::new(call))
+    }
+
+    /// Does the work once.
+    pub(super) fn once(&mut self, output: &mut [u8]) -> Result<(), String> {
+        self.times(1, output).map(drop)
+    }
+
+    /// Does the work so many times; the seconds that took.
+    fn times(&mut self, calls: u32, output: &mut [u8]) -> Result<f64, String> {
+        match self {
+            Call::Here(call) => {
+                let start = Instant::now();
+                (0..calls).for_each(|_| call(black_box(&mut *output)));
+                Ok(start.elapsed().as_secs_f64())
+            }
+            Call::Elsewhere(call) => call(calls, output).map(|timing| timing.seconds),
+        }
+    }
+}
 
 /// Makes contenders, with data drawn anew.
 pub(super) type Build = Box<dyn Fn(&mut fastrand::Rng) -> Result<Vec<Contender>, String>>;
@@ -101,6 +152,8 @@ pub(super) struct Group {
     /// Contenders to set in relation to others than the base, by name.
     pub(super) pairs: Vec<(String, String)>,
     pub(super) cores: Cores,
+    /// How much of it is measured, if not as much as of the others.
+    pub(super) effort: Option<Effort>,
     /// Whether all contenders must produce the same output.
     pub(super) same_output: bool,
     pub(super) build: Build,
@@ -136,6 +189,7 @@ pub(super) struct Sample {
     pub(super) turn: u32,
     pub(super) seconds: f64,
     pub(super) hz: Option<f64>,
+    pub(super) joules: Option<f64>,
     pub(super) verdict: Verdict,
 }
 
@@ -180,18 +234,28 @@ impl Runner {
             groups: plan.groups.iter().map(|_| Vec::new()).collect(),
             latencies: plan.latencies.iter().map(|_| Vec::new()).collect(),
         };
-        let steps = plan.groups.len() + plan.latencies.len();
-        let bar = ProgressBar::new(u64::from(self.effort.visits) * steps as u64);
+        let of = |group: &Group| group.effort.unwrap_or(self.effort).visits;
+        let latencies = if plan.latencies.is_empty() { 0 } else { self.effort.visits };
+        let visits = plan.groups.iter().map(of).max().unwrap_or(0).max(latencies);
+        let steps: u64 = plan.groups.iter().map(|group| u64::from(of(group))).sum();
+        let steps = steps + u64::from(latencies) * plan.latencies.len() as u64;
+        let bar = ProgressBar::new(steps);
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {eta} left  {msg}") {
             bar.set_style(style);
         }
-        for visit in 0..self.effort.visits {
+        for visit in 0..visits {
             for (group, logs) in plan.groups.iter().zip(&mut logs.groups) {
+                if visit >= group.effort.unwrap_or(self.effort).visits {
+                    continue;
+                }
                 bar.set_message(group.id.clone());
                 self.visit(group, visit, logs).map_err(|why| format!("{}: {why}", group.id))?;
                 bar.inc(1);
             }
             self.release();
+            if visit >= latencies {
+                continue;
+            }
             for (group, logs) in plan.latencies.iter().zip(&mut logs.latencies) {
                 bar.set_message(group.id.clone());
                 let seen = (group.visit)(&mut self.rng);
@@ -222,30 +286,34 @@ impl Runner {
     fn visit(&mut self, group: &Group, visit: u32, logs: &mut Vec<Log>) -> Result<(), String> {
         self.bind(group.cores);
         let mut contenders = (group.build)(&mut self.rng)?;
+        let effort = group.effort.unwrap_or(self.effort);
         for contender in &mut contenders {
-            (contender.call)(&mut contender.output);
+            let done = contender.call.once(&mut contender.output);
+            done.map_err(|why| format!("{}: {why}", contender.name))?;
         }
         if group.same_output {
             check_agreement(&contenders)?;
         }
         if logs.is_empty() {
-            logs.extend(contenders.iter_mut().map(|contender| Log {
-                name: contender.name.clone(),
-                kernel: contender.kernel,
-                peer: contender.peer,
-                work: contender.work,
-                calls: calls_for(contender, self.effort.sample),
-                samples: Vec::new(),
-            }));
+            for contender in &mut contenders {
+                logs.push(Log {
+                    name: contender.name.clone(),
+                    kernel: contender.kernel,
+                    peer: contender.peer,
+                    work: contender.work,
+                    calls: calls_for(contender, effort.sample)?,
+                    samples: Vec::new(),
+                });
+            }
         }
         let from: Vec<usize> = logs.iter().map(|log| log.samples.len()).collect();
         let mut order: Vec<usize> = (0..contenders.len()).collect();
         // Disturbed turns are made up for, within reason: a machine that is busy all the time
         // must not keep the run from ending.
-        for turn in 0..3 * self.effort.samples {
+        for turn in 0..3 * effort.samples {
             self.rng.shuffle(&mut order);
             for &i in &order {
-                let sample = self.sample(group.cores, &mut contenders[i], logs[i].calls);
+                let sample = self.sample(group.cores, &mut contenders[i], logs[i].calls)?;
                 logs[i].samples.push(Sample { visit, turn, ..sample });
             }
             let kept = |(log, from): (&Log, &usize)| {
@@ -253,7 +321,7 @@ impl Runner {
                 log.samples[*from..].iter().filter(kept).count()
             };
             let fewest = logs.iter().zip(&from).map(kept).min().unwrap_or(0);
-            if fewest >= self.effort.samples as usize {
+            if fewest >= effort.samples as usize {
                 break;
             }
             // Somebody else uses this processor: try the next one.
@@ -266,11 +334,32 @@ impl Runner {
     }
 
     /// Times `calls` calls, after one that brings data and clock to where they will be.
-    fn sample(&self, cores: Cores, contender: &mut Contender, calls: u32) -> Sample {
-        let (call, output) = (&mut contender.call, &mut contender.output[..]);
+    fn sample(
+        &self,
+        cores: Cores,
+        contender: &mut Contender,
+        calls: u32,
+    ) -> Result<Sample, String> {
+        let output = &mut contender.output[..];
+        let call = match &mut contender.call {
+            Call::Here(call) => call,
+            // What disturbs a device shows in the spread of its samples only.
+            Call::Elsewhere(call) => {
+                call(1, output)?;
+                let Timing { seconds, hz, joules } = call(calls, output)?;
+                return Ok(Sample {
+                    visit: 0,
+                    turn: 0,
+                    seconds,
+                    hz,
+                    joules,
+                    verdict: Verdict::Kept,
+                });
+            }
+        };
         let (clock, scope) = match cores {
             Cores::One => (self.clock, Scope::Thread),
-            Cores::All => (None, Scope::Process),
+            Cores::All | Cores::Gpu { .. } => (None, Scope::Process),
         };
         call(output);
         let before = clock.map(Clock::read);
@@ -294,7 +383,8 @@ impl Runner {
             (false, None, Some(_)) => Verdict::Unsteady,
             _ => Verdict::Kept,
         };
-        Sample { visit: 0, turn: 0, seconds: elapsed.as_secs_f64(), hz, verdict }
+        let seconds = elapsed.as_secs_f64();
+        Ok(Sample { visit: 0, turn: 0, seconds, hz, joules: None, verdict })
     }
 
     /// Clock readings for the record.
@@ -318,18 +408,14 @@ fn steady(before: Option<f64>, after: Option<f64>) -> Option<f64> {
 }
 
 /// Calls that fill a sample.
-fn calls_for(contender: &mut Contender, sample: Duration) -> u32 {
+fn calls_for(contender: &mut Contender, sample: Duration) -> Result<u32, String> {
     let mut calls = 1_u32;
     loop {
-        let start = Instant::now();
-        for _ in 0..calls {
-            (contender.call)(&mut contender.output);
-        }
-        let elapsed = start.elapsed();
+        let elapsed = contender.call.times(calls, &mut contender.output)?;
         // Long enough to divide by; an interruption would only make samples shorter.
-        if elapsed >= sample / 8 || calls >= 1 << 24 {
-            let each = elapsed.as_secs_f64() / f64::from(calls);
-            return ((sample.as_secs_f64() / each).ceil() as u32).max(1);
+        if elapsed >= sample.as_secs_f64() / 8.0 || calls >= 1 << 24 {
+            let each = elapsed / f64::from(calls);
+            return Ok(((sample.as_secs_f64() / each).ceil() as u32).max(1));
         }
         calls *= 2;
     }
@@ -358,7 +444,7 @@ mod tests {
             peer: false,
             work: Work { bytes: 1, units: 1, counted_clocks: None },
             output: vec![0],
-            call: Box::new(move |out| out[0] = byte),
+            call: Call::here(move |out| out[0] = byte),
         }
     }
 
@@ -372,6 +458,7 @@ mod tests {
             base: Some("a"),
             pairs: Vec::new(),
             cores: Cores::One,
+            effort: None,
             same_output: true,
             build: Box::new(move |_| Ok(vec![contender("a", bytes[0]), contender("b", bytes[1])])),
         };

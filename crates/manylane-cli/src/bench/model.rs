@@ -28,7 +28,54 @@ pub(super) struct Setup {
     /// The clock before the first sample; absent where none can be calibrated.
     pub(super) clock: Option<ClockSetup>,
     pub(super) machines: Machines,
+    /// The graphics processors that were measured; none in runs made before there were such suites.
+    #[serde(default)]
+    pub(super) gpus: Vec<GpuSetup>,
     pub(super) peers: Vec<Peer>,
+}
+
+/// A graphics processor under the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct GpuSetup {
+    /// As `--device` names it.
+    pub(super) id: String,
+    /// As its vendor names it.
+    pub(super) name: String,
+    pub(super) architecture: String,
+    pub(super) driver: String,
+    pub(super) multiprocessors: u32,
+    /// Highest clock of the multiprocessors in Hz, as the driver says.
+    pub(super) clock_hz: f64,
+    pub(super) memory_bytes: u64,
+    pub(super) integrated: bool,
+    /// PCI address, or empty.
+    pub(super) pci: String,
+    /// Where its clock and power come from, or why they are not known.
+    pub(super) sensors: String,
+    pub(super) kernels: Vec<KernelSetup>,
+}
+
+/// A kernel as the driver loaded it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct KernelSetup {
+    pub(crate) name: String,
+    /// Threads per block.
+    pub(crate) block: u32,
+    pub(crate) registers: u32,
+    /// Bytes of local memory of each thread: spilled registers.
+    pub(crate) local_bytes: u32,
+}
+
+/// A figure that others have published, to set beside.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Published {
+    pub(super) source: String,
+    pub(super) device: String,
+    pub(super) work: String,
+    pub(super) gb_per_s: f64,
+    pub(super) latency_ms: Option<f64>,
+    /// Where the clock during the measurement is known.
+    pub(super) bytes_per_sm_clock: Option<f64>,
 }
 
 /// The machine under the run.
@@ -103,6 +150,9 @@ pub(super) struct Summary {
     pub(super) others_load: Option<f64>,
     pub(super) results: Vec<Measured>,
     pub(super) ratios: Vec<Ratio>,
+    /// Figures of others, not measured here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) published: Vec<Published>,
     /// What was asked for and could not be measured, and why.
     pub(super) not_measured: BTreeMap<String, String>,
 }
@@ -186,37 +236,50 @@ impl From<Figure> for Estimate {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Metric {
     BytesPerClock,
+    BytesPerSmClock,
     ClocksPerUnit,
     GbPerS,
     UnitsPerS,
     P50Us,
     P99Us,
+    UsPerCall,
+    JoulesPerGb,
+    Watts,
 }
 
 impl Metric {
-    pub(super) const ALL: [Metric; 6] = [
+    pub(super) const ALL: [Metric; 10] = [
         Metric::BytesPerClock,
+        Metric::BytesPerSmClock,
         Metric::ClocksPerUnit,
         Metric::GbPerS,
         Metric::UnitsPerS,
         Metric::P50Us,
         Metric::P99Us,
+        Metric::UsPerCall,
+        Metric::JoulesPerGb,
+        Metric::Watts,
     ];
 
     /// Whether more of it is better.
     pub(super) fn more_is_better(self) -> bool {
-        matches!(self, Metric::BytesPerClock | Metric::GbPerS | Metric::UnitsPerS)
+        use Metric::{BytesPerClock, BytesPerSmClock, GbPerS, UnitsPerS};
+        matches!(self, BytesPerClock | BytesPerSmClock | GbPerS | UnitsPerS)
     }
 
     /// As JSON names it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Metric::BytesPerClock => "bytes_per_clock",
+            Metric::BytesPerSmClock => "bytes_per_sm_clock",
             Metric::ClocksPerUnit => "clocks_per_unit",
             Metric::GbPerS => "gb_per_s",
             Metric::UnitsPerS => "units_per_s",
             Metric::P50Us => "p50_us",
             Metric::P99Us => "p99_us",
+            Metric::UsPerCall => "us_per_call",
+            Metric::JoulesPerGb => "joules_per_gb",
+            Metric::Watts => "watts",
         }
     }
 }
@@ -243,6 +306,9 @@ pub(super) struct RawContender {
     /// Visit, turn, nanoseconds, clock in Hz or null, and `k` for kept, `p` for preempted, `u` for
     /// an unsteady clock.
     pub(super) samples: Vec<(u32, u32, u64, Option<u64>, char)>,
+    /// Joules of each sample, for contenders that are measured for that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) joules: Vec<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

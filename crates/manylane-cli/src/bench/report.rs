@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use super::{
     data::bytes_label,
-    measure::{Group, Plan},
-    model::{Figure, Measured, Metric, Ratio, Setup, Summary},
+    measure::{Cores, Group, Plan},
+    model::{Figure, Measured, Metric, Published, Ratio, Setup, Summary},
 };
 
 /// A table of text.
@@ -62,13 +62,19 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
     for group in &plan.groups {
         if tables.last().is_none_or(|table| table.title != group.part) {
-            tables.push(empty_table(group));
+            tables.push(match group.cores {
+                Cores::Gpu { .. } => empty_gpu_table(group),
+                Cores::One | Cores::All => empty_table(group),
+            });
         }
         let table = tables.last_mut().expect("one was pushed");
         let measured = summary.results.iter().filter(|measured| measured.group == group.id);
         for (i, measured) in measured.enumerate() {
             let parameter = if i == 0 { &group.parameter[..] } else { "" };
-            table.rows.push(row(parameter, group, measured, summary));
+            table.rows.push(match group.cores {
+                Cores::Gpu { .. } => gpu_row(parameter, group, measured, summary),
+                Cores::One | Cores::All => row(parameter, group, measured, summary),
+            });
         }
         tables.extend(pairs(group, summary));
     }
@@ -94,8 +100,28 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
                 .collect(),
         }
     }));
+    tables.push(published(summary));
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// Figures of others.
+fn published(summary: &Summary) -> Table {
+    let row = |figure: &Published| {
+        vec![
+            figure.source.clone(),
+            figure.device.clone(),
+            figure.work.clone(),
+            number(figure.gb_per_s),
+            figure.latency_ms.map_or_else(String::new, number),
+            figure.bytes_per_sm_clock.map_or_else(String::new, number),
+        ]
+    };
+    Table {
+        title: "Published by others, NOT measured here".to_owned(),
+        columns: vec!["source", "device", "work", "GB/s", "latency ms", "bytes/SM/clock"],
+        rows: summary.published.iter().map(row).collect(),
+    }
 }
 
 /// Ratios to others than the group's base.
@@ -178,6 +204,63 @@ fn row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -
     ]
 }
 
+fn empty_gpu_table(group: &Group) -> Table {
+    Table {
+        title: group.part.to_owned(),
+        columns: vec![
+            "work",
+            "contender",
+            "messages",
+            "bytes/SM/clock",
+            "GB/s",
+            "units/s",
+            "µs/call",
+            "±95%",
+            "× base",
+            "J/GB",
+            "W",
+            "GHz",
+            "samples",
+        ],
+        rows: Vec::new(),
+    }
+}
+
+fn gpu_row(parameter: &str, group: &Group, measured: &Measured, summary: &Summary) -> Vec<String> {
+    let median = |metric| {
+        let figure = measured.metrics.get(&metric);
+        figure.map_or_else(String::new, |figure| number(figure.median))
+    };
+    let is_base = Some(&measured.contender[..]) == group.base;
+    let ratio = summary
+        .ratios
+        .iter()
+        .find(|ratio| (&ratio.group, &ratio.contender) == (&group.id, &measured.contender));
+    vec![
+        parameter.to_owned(),
+        measured.contender.clone(),
+        if measured.units_per_call > 0 {
+            measured.units_per_call.to_string()
+        } else {
+            String::new()
+        },
+        median(Metric::BytesPerSmClock),
+        median(Metric::GbPerS),
+        median(Metric::UnitsPerS),
+        median(Metric::UsPerCall),
+        measured.metrics.get(&Metric::UsPerCall).map_or_else(String::new, |f| half_width(*f)),
+        match ratio {
+            Some(ratio) => number(ratio.figure.median),
+            None if is_base => "base".to_owned(),
+            None => String::new(),
+        },
+        median(Metric::JoulesPerGb),
+        median(Metric::Watts),
+        measured.clock_hz.map_or_else(String::new, |hz| format!("{:.3}", hz / 1e9)),
+        measured.samples.kept.to_string(),
+    ]
+}
+
 /// Half the interval in percent of the median.
 pub(super) fn half_width(figure: Figure) -> String {
     let relative = super::stats::Estimate::from(figure).relative_half_width();
@@ -237,6 +320,19 @@ pub(super) fn setup_lines(setup: &Setup) -> Vec<String> {
             setup.build.profile
         ),
     ];
+    for gpu in &setup.gpus {
+        lines.push(format!(
+            "{}: {}, {}, {} multiprocessors up to {:.2} GHz, {:.0} GiB, driver {}; {}",
+            gpu.id,
+            gpu.name,
+            gpu.architecture,
+            gpu.multiprocessors,
+            gpu.clock_hz / 1e9,
+            gpu.memory_bytes as f64 / f64::from(1 << 30),
+            gpu.driver,
+            gpu.sensors
+        ));
+    }
     for peer in &setup.peers {
         lines.push(match (&peer.version, &peer.missing) {
             (Some(version), _) => format!("{}: {version}", peer.name),

@@ -12,14 +12,21 @@ use super::{
     clock::{self, Reading},
     counts::Core,
     measure::{Effort, Runner, SEED},
-    model::{Build, ClockSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind},
+    model::{
+        Build, ClockSetup, GpuSetup, Hardware, Machines, Peer, SCHEMA_VERSION, Setup, SetupKind,
+    },
     os::{self, Scope},
     peers,
     stats::median,
 };
 
 /// Describes the run about to be made.
-pub(super) fn describe(suites: &[String], quick: bool, runner: &Runner) -> Setup {
+pub(super) fn describe(
+    suites: &[String],
+    quick: bool,
+    runner: &Runner,
+    gpus: Vec<GpuSetup>,
+) -> Setup {
     let Effort { visits, samples, sample } = runner.effort;
     Setup {
         schema_version: SCHEMA_VERSION,
@@ -35,6 +42,7 @@ pub(super) fn describe(suites: &[String], quick: bool, runner: &Runner) -> Setup
         build: build(),
         clock: runner.read_clock(201).and_then(|readings| clock_setup(&readings)),
         machines: machines(),
+        gpus,
         peers: peers::looked_for().into_iter().map(peer).collect(),
     }
 }

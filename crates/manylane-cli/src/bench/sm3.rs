@@ -11,7 +11,7 @@ use manylane::{
 use super::{
     counts::{self, Core},
     data::{Rows, bytes_label},
-    measure::{Contender, Cores, Group, Plan, Work},
+    measure::{Call, Contender, Cores, Group, Plan, Work},
     peers::{Gcrypt, OpenSsl},
     setup,
 };
@@ -62,7 +62,7 @@ mod tests {
         for group in plan().groups.iter().filter(|group| parts.contains(&&group.id[..])) {
             let mut contenders = (group.build)(&mut rng).unwrap();
             for contender in &mut contenders {
-                (contender.call)(&mut contender.output);
+                contender.call.once(&mut contender.output).unwrap();
                 assert!(contender.output.iter().any(|&byte| byte != 0), "{}", contender.name);
             }
             crate::bench::measure::check_agreement(&contenders).unwrap();

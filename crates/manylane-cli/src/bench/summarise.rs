@@ -39,12 +39,28 @@ fn contender(group: &Group, log: &Log) -> Option<Measured> {
     let (bytes, units) = (log.work.bytes as f64, log.work.units as f64);
     let mut metrics = BTreeMap::new();
     let mut put = |metric, estimate: Estimate| metrics.insert(metric, Figure::from(estimate));
-    if log.work.bytes > 0 {
+    let gpu = match group.cores {
+        Cores::Gpu { multiprocessors } => Some(f64::from(multiprocessors)),
+        Cores::One | Cores::All => None,
+    };
+    if bytes > 0.0 {
         put(Metric::GbPerS, seconds.map(|seconds| bytes / seconds / 1e9));
-        clocks.map(|clocks| put(Metric::BytesPerClock, clocks.map(|clocks| bytes / clocks)));
+        clocks.map(|clocks| match gpu {
+            Some(all) => put(Metric::BytesPerSmClock, clocks.map(|clocks| bytes / clocks / all)),
+            None => put(Metric::BytesPerClock, clocks.map(|clocks| bytes / clocks)),
+        });
     }
-    put(Metric::UnitsPerS, seconds.map(|seconds| units / seconds));
-    clocks.map(|clocks| put(Metric::ClocksPerUnit, clocks.map(|clocks| clocks / units)));
+    if units > 0.0 {
+        put(Metric::UnitsPerS, seconds.map(|seconds| units / seconds));
+    }
+    match gpu {
+        Some(_) => put(Metric::UsPerCall, seconds.map(|seconds| seconds * 1e6)),
+        None => clocks.and_then(|clocks| put(Metric::ClocksPerUnit, clocks.map(|c| c / units))),
+    };
+    let watts = Estimate::of(&by_visit(log, |sample| Some(sample.joules? / sample.seconds)));
+    watts.map(|watts| put(Metric::Watts, watts));
+    let joules = Estimate::of(&by_visit(log, |sample| Some(sample.joules? / calls)));
+    joules.filter(|_| bytes > 0.0).map(|j| put(Metric::JoulesPerGb, j.map(|j| j / bytes * 1e9)));
     let share = log.work.counted_clocks.zip(clocks).map(|(counted, took)| counted / took.median);
     let mut hz: Vec<f64> = kept(log).filter_map(|sample| sample.hz).collect();
     Some(Measured {
@@ -66,12 +82,13 @@ fn contender(group: &Group, log: &Log) -> Option<Measured> {
 }
 
 /// How many times as fast a contender is as the base: the work of each over its clocks (or its
-/// time, where there are no clocks), from samples of the same turn.
+/// time, where not all is done by one clock), from samples of the same turn.
 fn ratio(group: &Group, log: &Log, base: &Log) -> Option<Ratio> {
     let cost = |log: &Log, sample: &Sample| {
         let work = if log.work.bytes > 0 { log.work.bytes } else { log.work.units };
         let calls = f64::from(log.calls);
-        sample.seconds * sample.hz.unwrap_or(1.0) / calls / work as f64
+        let hz = sample.hz.filter(|_| group.cores == Cores::One);
+        sample.seconds * hz.unwrap_or(1.0) / calls / work as f64
     };
     let turns: BTreeMap<(u32, u32), f64> =
         kept(base).map(|sample| ((sample.visit, sample.turn), cost(base, sample))).collect();
@@ -128,6 +145,7 @@ pub(super) fn raw(group: &Group, logs: &[Log]) -> RawGroup {
         contender: log.name.clone(),
         calls_per_sample: log.calls,
         samples: log.samples.iter().map(sample).collect(),
+        joules: log.samples.iter().filter_map(|sample| sample.joules).collect(),
     };
     RawGroup { group: group.id.clone(), contenders: logs.iter().map(contender).collect() }
 }

@@ -11,7 +11,9 @@ use std::{
 
 use manylane_engine::Engine;
 
-use super::{Contender, Cores, Group, Midstate, OPENSSL, OpenSsl, Rows, Work, bytes_label, sm3};
+use super::{
+    Call, Contender, Cores, Group, Midstate, OPENSSL, OpenSsl, Rows, Work, bytes_label, sm3,
+};
 
 /// Lengths of messages.
 const LENGTHS: [usize; 3] = [64, 1 << 10, 8 << 10];
@@ -38,6 +40,7 @@ fn group(len: usize) -> Group {
         base: Some(OPENSSL),
         pairs: Vec::new(),
         cores: Cores::All,
+        effort: None,
         same_output: true,
         build: Box::new(move |rng| {
             let rows = Arc::new(Rows::equal(len, count, rng));
@@ -59,7 +62,7 @@ fn engine(rows: &Arc<Rows>) -> Contender {
         peer: false,
         work: Work { bytes: rows.total_bytes(), units: rows.count() as u64, counted_clocks: None },
         output: vec![0; rows.count() * sm3::DIGEST_LEN],
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             Engine::global()
                 .hash_many(&start, &rows.messages(), out.as_chunks_mut().0)
                 .expect("a digest a message");
@@ -83,7 +86,7 @@ fn on_threads(
         peer: true,
         work: Work { bytes, units: count as u64, counted_clocks: None },
         output: vec![0; count * sm3::DIGEST_LEN],
-        call: Box::new(move |out| team.run(out.as_chunks_mut().0)),
+        call: Call::here(move |out| team.run(out.as_chunks_mut().0)),
     }
 }
 

@@ -3,8 +3,8 @@
 use manylane::{Messages, sm3::HmacSm3};
 
 use super::{
-    Contender, Cores, Gcrypt, Group, LIBGCRYPT, OPENSSL, OpenSsl, Rc, Rows, Work, bytes_label,
-    lane_machines, sm3,
+    Call, Contender, Cores, Gcrypt, Group, LIBGCRYPT, OPENSSL, OpenSsl, Rc, Rows, Work,
+    bytes_label, lane_machines, sm3,
 };
 
 /// Lengths of messages, their number, and the length of the keys.
@@ -35,6 +35,7 @@ fn mac(len: usize) -> Group {
         base: Some(OPENSSL),
         pairs: Vec::new(),
         cores: Cores::One,
+        effort: None,
         same_output: true,
         build: Box::new(move |rng| {
             let keys = Rows::equal(KEY_LEN, COUNT, rng);
@@ -81,7 +82,7 @@ fn contender(
         peer: name == OPENSSL,
         work,
         output: vec![0; COUNT * sm3::DIGEST_LEN],
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             mac(pairs.keys.messages(), pairs.messages.messages(), out.as_chunks_mut().0);
         }),
     }
@@ -98,6 +99,7 @@ fn pbkdf2() -> Group {
         base: Some(OPENSSL),
         pairs: Vec::new(),
         cores: Cores::One,
+        effort: None,
         same_output: true,
         build: Box::new(|_| {
             let work = Work { bytes: 0, units: u64::from(ITERATIONS), counted_clocks: None };
@@ -108,7 +110,7 @@ fn pbkdf2() -> Group {
                 peer: matches!(name, OPENSSL | LIBGCRYPT),
                 work,
                 output: vec![0; sm3::DIGEST_LEN],
-                call: Box::new(move |out| {
+                call: Call::here(move |out| {
                     derive(b"password", b"salt of 16 bytes", ITERATIONS, out)
                 }),
             };

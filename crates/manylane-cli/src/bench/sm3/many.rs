@@ -1,8 +1,8 @@
 //! Many messages on one core: lanes of each machine, equal and mixed lengths.
 
 use super::{
-    Contender, Core, Cores, Group, Machine, Messages, Midstate, OPENSSL, OpenSsl, Rc, Rows, Work,
-    bytes_label, counts, lane_machines, sm3,
+    Call, Contender, Core, Cores, Group, Machine, Messages, Midstate, OPENSSL, OpenSsl, Rc, Rows,
+    Work, bytes_label, counts, lane_machines, sm3,
 };
 
 /// Lengths of messages.
@@ -37,6 +37,7 @@ fn equal(len: usize, core: Option<Core>) -> Group {
         base: Some(OPENSSL),
         pairs: Vec::new(),
         cores: Cores::One,
+        effort: None,
         same_output: true,
         build: Box::new(move |rng| {
             let rows = Rc::new(Rows::equal(len, count, rng));
@@ -64,6 +65,7 @@ fn mixed(core: Option<Core>) -> Group {
         base: Some(OPENSSL),
         pairs: lane_machines().map(|m| (m.name().to_owned(), fixed(m))).collect(),
         cores: Cores::One,
+        effort: None,
         // The fixed lengths are other messages.
         same_output: false,
         build: Box::new(move |rng| {
@@ -112,7 +114,7 @@ fn on_machine(
         peer: false,
         work,
         output,
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             run(&rows, out).expect("it ran before");
         }),
     })
@@ -127,7 +129,7 @@ fn auto(rows: &Rc<Rows>) -> Contender {
         peer: false,
         work: work(&rows.messages(), |_| None),
         output: vec![0; rows.count() * sm3::DIGEST_LEN],
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             sm3::hash_many(&rows.messages(), out.as_chunks_mut().0).expect("a digest a message");
         }),
     }
@@ -144,7 +146,7 @@ fn openssl(rows: &Rc<Rows>) -> Option<Contender> {
         peer: true,
         work,
         output: vec![0; work.units as usize * sm3::DIGEST_LEN],
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             let messages = rows.first_messages(BATCH_ALONE);
             for (i, out) in out.as_chunks_mut().0.iter_mut().enumerate() {
                 openssl.hash(messages.get(i), out);

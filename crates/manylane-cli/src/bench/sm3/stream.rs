@@ -1,8 +1,8 @@
 //! One message after another, each as one stream: what one file or one request costs.
 
 use super::{
-    Contender, Core, Cores, Digest, Gcrypt, Group, LIBGCRYPT, Machine, OPENSSL, OpenSsl, Rc, Rows,
-    Sm3, Work, bytes_label, counts, sm3, stream_machines,
+    Call, Contender, Core, Cores, Digest, Gcrypt, Group, LIBGCRYPT, Machine, OPENSSL, OpenSsl, Rc,
+    Rows, Sm3, Work, bytes_label, counts, sm3, stream_machines,
 };
 
 /// Lengths of the stream.
@@ -22,6 +22,7 @@ fn group(len: usize, core: Option<Core>) -> Group {
         base: Some(OPENSSL),
         pairs: Vec::new(),
         cores: Cores::One,
+        effort: None,
         same_output: true,
         build: Box::new(move |rng| {
             let rows = Rc::new(Rows::equal(len, 1, rng));
@@ -64,7 +65,7 @@ fn contender(
         peer: matches!(name, OPENSSL | LIBGCRYPT),
         work: Work { bytes: rows.total_bytes(), units: 1, counted_clocks },
         output: vec![0; sm3::DIGEST_LEN],
-        call: Box::new(move |out| {
+        call: Call::here(move |out| {
             let (out, _) = out.split_first_chunk_mut().expect("room for a digest");
             hash(rows.messages().get(0), out);
         }),
