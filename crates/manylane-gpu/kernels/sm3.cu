@@ -108,47 +108,78 @@ struct Stream {
     // At least one bit and the length are padded. Memory of a device bounds this to 32 bits.
     DEVICE_METHOD u32 blocks() const { return static_cast<u32>((total() + 9 + 63) / 64); }
     DEVICE_METHOD bool done() const { return next == blocks(); }
-    // Whether the next block is the message's as a whole.
-    DEVICE_METHOD bool full() const {
-        return next < static_cast<u32>(total() / 64) && (next != 0 || rest_len == 0);
+    DEVICE_METHOD const u8 *block() const {
+        return begin - rest_len + 64 * static_cast<u64>(next);
     }
+    // Blocks from the next one on that are the message's as a whole.
+    DEVICE_METHOD u32 full_blocks() const {
+        const u32 whole = static_cast<u32>(total() / 64);
+        return next < whole && (next != 0 || rest_len == 0) ? whole - next : 0;
+    }
+    DEVICE_METHOD bool full() const { return full_blocks() != 0; }
 };
 
-// The next block's words: padded, the length being that of the message and `prefix_len` more bytes;
-// or only filled up with zeros.
-DEVICE void next_block(Stream &s, u32 (&w)[16], const Start *start, bool padded, u64 prefix_len) {
+// The words of a block that is not the message's as a whole: padded, the length being that of the
+// message and `prefix_len` more bytes; or only filled up with zeros.
+DEVICE void edge_block(Stream &s, u32 (&w)[16], const Start *start, bool padded, u64 prefix_len) {
     Window window = {};
-    const u8 *block = s.begin - s.rest_len + 64 * static_cast<u64>(s.next);
-    const bool full = s.full();
-    if (full) {
-        load_full(window, block);
-    } else {
-        load_part(window, block, s.begin, s.begin + s.len);
-    }
+    const u8 *block = s.block();
+    load_part(window, block, s.begin, s.begin + s.len);
     words(w, window, alignment(block));
-    if (!full) {
-        if (start != nullptr && s.next == 0 && s.rest_len != 0) {
-            put_rest(w, *start);
-        }
-        // Only blocks near the end need it exactly; there it is small, and may be negative.
-        const u32 total = static_cast<u32>(s.total());
-        const int left = s.blocks() - s.next > 2 ? 64 : static_cast<int>(total - 64 * s.next);
-        pad(w, left, padded ? 0x80000000 : 0);
-        if (padded && s.next + 1 == s.blocks()) {
-            const u64 bits = 8 * (prefix_len + s.len);
-            w[14] = static_cast<u32>(bits >> 32);
-            w[15] = static_cast<u32>(bits);
-        }
+    if (start != nullptr && s.next == 0 && s.rest_len != 0) {
+        put_rest(w, *start);
+    }
+    // Only blocks near the end need it exactly; there it is small, and may be negative.
+    const u32 total = static_cast<u32>(s.total());
+    const int left = s.blocks() - s.next > 2 ? 64 : static_cast<int>(total - 64 * s.next);
+    pad(w, left, padded ? 0x80000000 : 0);
+    if (padded && s.next + 1 == s.blocks()) {
+        const u64 bits = 8 * (prefix_len + s.len);
+        w[14] = static_cast<u32>(bits >> 32);
+        w[15] = static_cast<u32>(bits);
     }
     ++s.next;
 }
 
+// The next block's words, whatever they are of.
+DEVICE void next_block(Stream &s, u32 (&w)[16], bool padded, u64 prefix_len) {
+    if (s.full()) {
+        Window window;
+        load_full(window, s.block());
+        words(w, window, alignment(s.block()));
+        ++s.next;
+    } else {
+        edge_block(s, w, nullptr, padded, prefix_len);
+    }
+}
+
+// Compresses the blocks that are the message's as a whole.
+DEVICE void compress_full(Stream &s, u32 (&V)[8], One one) {
+    const u8 *block = s.block();
+    const Alignment how = alignment(block);
+    NO_UNROLL
+    for (u32 left = s.full_blocks(); left != 0; --left) {
+        Window window;
+        u32 w[16];
+        load_full(window, block);
+        words(w, window, how);
+        compress<MIX_MANY>(V, Expanded{w}, one);
+        block += 64;
+        ++s.next;
+    }
+}
+
 DEVICE void hash_one(const Message &m, const Start &start, One one, u8 *out) {
     Stream s = {m.at, m.len, start.rest_len, 0};
-    u32 V[8], w[16];
+    u32 V[8];
     copy(V, start.V);
+    NO_UNROLL
     do {
-        next_block(s, w, &start, true, start.prefix_len);
+        // A loop of its own: without the edges' branches the compiler overlaps the loads of a block
+        // with the rounds of the one before.
+        compress_full(s, V, one);
+        u32 w[16];
+        edge_block(s, w, &start, true, start.prefix_len);
         compress<MIX_MANY>(V, Expanded{w}, one);
     } while (!s.done());
     store_digest(out, V);
@@ -300,7 +331,7 @@ DEVICE void hmac_one(const Messages &keys, const Messages &messages, u32 index, 
                 w[15] = 8 * (64 + 32);
             }
         } else {
-            next_block(s, w, nullptr, !key_step, step == MESSAGE ? 64 : 0);
+            next_block(s, w, !key_step, step == MESSAGE ? 64 : 0);
         }
         if (key_step) {
             const u32 pad = step == INNER_KEY ? 0x36363636 : 0x5c5c5c5c;
