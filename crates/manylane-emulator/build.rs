@@ -5,27 +5,47 @@ use std::{env, fs, path::Path, process::Command};
 /// Sources of both stand-ins.
 const COMMON: [&str; 3] = ["core.cpp", "streams.cpp", "kernels.cpp"];
 
-/// File name and soname of each stand-in, and its own source.
-const LIBRARIES: [(&str, &str, &str); 1] = [("libcuda.so", "libcuda.so", "cuda.cpp")];
+/// Folder and file name of each stand-in, and its own source. A program that finds the one by its
+/// folder does not find the other.
+const LIBRARIES: [(&str, &str, &str); 2] =
+    [("cuda", "libcuda.so", "cuda.cpp"), ("hip", "libamdhip64.so.7", "hip.cpp")];
+
+const KERNELS: &str = "../manylane-gpu/kernels";
 
 /// What [`build`] is told by, in the environment: address and undefined-behaviour sanitizers.
 const SANITIZE: &str = "MANYLANE_EMULATOR_SANITIZE";
 
 fn main() {
     println!("cargo::rerun-if-changed=src");
-    println!("cargo::rerun-if-changed=../manylane-gpu/kernels");
+    println!("cargo::rerun-if-changed={KERNELS}");
     println!("cargo::rerun-if-env-changed={SANITIZE}");
-    let folder = Path::new(&env::var("OUT_DIR").expect("set by cargo")).join("drivers");
-    fs::create_dir_all(&folder).expect("the output folder can be written");
-    println!("cargo::rustc-env=MANYLANE_EMULATOR_DRIVERS={}", folder.display());
+    let out = env::var("OUT_DIR").expect("set by cargo");
+    let drivers = Path::new(&out).join("drivers");
+    println!("cargo::rustc-env=MANYLANE_EMULATOR_DRIVERS={}", drivers.display());
+    write_kernel_sources(&Path::new(&out).join("kernel_sources.inc"));
     let sanitize = env::var(SANITIZE).is_ok_and(|value| value == "1");
     let objects: Vec<String> = COMMON.iter().map(|source| compile(source, sanitize)).collect();
-    for (file, soname, source) in LIBRARIES {
+    for (folder, file, source) in LIBRARIES {
+        let folder = drivers.join(folder);
+        fs::create_dir_all(&folder).expect("the output folder can be written");
         let mut link = compiler(sanitize);
-        link.args(["-shared", "-pthread"]).arg(format!("-Wl,-soname,{soname}"));
+        link.args(["-shared", "-pthread"]).arg(format!("-Wl,-soname,{file}"));
         link.args(&objects).arg(compile(source, sanitize)).arg("-o").arg(folder.join(file));
         run(link);
     }
+}
+
+/// The kernels' sources as initialisers of a map, for the compiler's stand-in to compare.
+fn write_kernel_sources(to: &Path) {
+    let entries = fs::read_dir(KERNELS).expect("the kernels are there");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut lines = String::new();
+    for path in paths.filter(|path| path.extension().is_some_and(|e| e != "md")) {
+        let name = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let text = fs::read_to_string(&path).expect("sources are UTF-8");
+        lines += &format!("{{\"{name}\", R\"source({text})source\"}},\n");
+    }
+    fs::write(to, lines).expect("the output folder can be written");
 }
 
 fn compiler(sanitize: bool) -> Command {
@@ -40,7 +60,8 @@ fn compiler(sanitize: bool) -> Command {
 fn compile(source: &str, sanitize: bool) -> String {
     let object = format!("{}/{source}.o", env::var("OUT_DIR").expect("set by cargo"));
     let mut command = compiler(sanitize);
-    command.args(["-Wall", "-Wextra", "-Werror", "-I../manylane-gpu/kernels", "-c"]);
+    command.args(["-Wall", "-Wextra", "-Werror", "-c"]);
+    command.arg(format!("-I{KERNELS}")).args(["-I", &env::var("OUT_DIR").expect("set by cargo")]);
     command.arg(format!("src/{source}")).args(["-o", &object]);
     run(command);
     object

@@ -67,6 +67,8 @@ struct Counts {
     std::atomic<std::uint64_t> launches, copies, allocations, live_bytes, contexts;
     // Memory that was given back with something other than zeros in it.
     std::atomic<std::uint64_t> unwiped;
+    // By hipRTC, whatever the device: counted for the first.
+    std::atomic<std::uint64_t> compilations;
 };
 
 // --- Devices --------------------------------------------------------------------------------

@@ -2,12 +2,12 @@
 //!
 //! `build.rs` makes shared libraries that look like the vendors' to the loader and run manylane's
 //! own kernels, compiled as C++ for the host. [`install`] puts one in place of the driver in this
-//! process, [`library_dir`] in that of a program that is started. `README.md` has the settings.
+//! process, [`Driver::folder`] in that of a program that is started. `README.md` has the settings.
 #![allow(unsafe_code)]
 
 use std::{
     ffi::{CString, c_char, c_int},
-    path::Path,
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
@@ -23,10 +23,19 @@ pub enum Driver {
 }
 
 impl Driver {
+    /// The folder of the stand-in, for `LD_LIBRARY_PATH` of a program that is to find it. Its
+    /// settings come in `MANYLANE_EMULATOR`.
+    pub fn folder(self) -> PathBuf {
+        Path::new(env!("MANYLANE_EMULATOR_DRIVERS")).join(match self {
+            Driver::Cuda => "cuda",
+            Driver::Hip => "hip",
+        })
+    }
+
     fn file(self) -> &'static str {
         match self {
             Driver::Cuda => "libcuda.so",
-            Driver::Hip => "libamdhip64.so",
+            Driver::Hip => "libamdhip64.so.7",
         }
     }
 
@@ -38,7 +47,7 @@ impl Driver {
             Driver::Hip => &HIP,
         };
         cell.get_or_init(|| {
-            let path = library_dir().join(self.file());
+            let path = self.folder().join(self.file());
             // SAFETY: the library is this crate's own, and does nothing when it is loaded but
             // read its settings. Its kernels and state stay its own: the other stand-in has the
             // same names.
@@ -48,10 +57,9 @@ impl Driver {
     }
 }
 
-/// The folder of the stand-ins, for `LD_LIBRARY_PATH` of a program that is to find them. Its
-/// settings come in `MANYLANE_EMULATOR`.
-pub fn library_dir() -> &'static Path {
-    Path::new(env!("MANYLANE_EMULATOR_DRIVERS"))
+/// The [folder](Driver::folder) of the CUDA driver's stand-in.
+pub fn library_dir() -> PathBuf {
+    Driver::Cuda.folder()
 }
 
 /// Puts a stand-in in place of the driver for the rest of the process, before anything asks for
@@ -72,7 +80,7 @@ pub fn install(driver: Driver, settings: &str) {
 }
 
 /// How often something has happened on a device so far: `launches`, `copies`, `allocations`,
-/// `live_bytes`, `contexts`, `unwiped`.
+/// `live_bytes`, `contexts`, `unwiped`; for the first device also `compilations` by hipRTC.
 ///
 /// # Panics
 /// If there is no such count.
