@@ -202,7 +202,7 @@ class Bench:
             launch(kernels[kernel], grid, block, messages, self.start, number, one, out)
         elif kernel == "sm3_hash_32":
             launch(kernels[kernel], grid, block, c.c_uint64(messages.data),
-                   c.c_uint64(messages.stride), self.start, number, one, out)
+                   c.c_uint64(messages.stride), number, one, out)
         elif kernel == "sm3_hmac_many":
             keys = self.strided(32, 64)
             launch(kernels[kernel], grid, block, keys, messages, c.c_uint64(0), number, one, out)

@@ -24,6 +24,17 @@
 
 DEVICE One factors(u32 one, u32 t) { return {one, one + (t >> 20)}; }
 
+DEVICE void set_initial(u32 (&V)[8]) {
+    V[0] = 0x7380166f;
+    V[1] = 0x4914b2b9;
+    V[2] = 0x172442d7;
+    V[3] = 0xda8a0600;
+    V[4] = 0xa96f30bc;
+    V[5] = 0x163138aa;
+    V[6] = 0xe38dee4d;
+    V[7] = 0xb0fb0e4e;
+}
+
 DEVICE void copy(u32 (&to)[8], const u32 (&from)[8]) {
     UNROLL
     for (int i = 0; i < 8; ++i) {
@@ -215,7 +226,7 @@ DEVICE void hash_short(const u8 *at, u32 len, const Start &start, One one, u8 *o
 }
 
 // A message of 32 bytes at a 16-byte boundary: half of the block is constant.
-DEVICE void hash_32(const u8 *at, const Start &start, One one, u8 *out) {
+DEVICE void hash_32(const u8 *at, One one, u8 *out) {
     const Vector low = load16(at), high = load16(at + 16);
     u32 V[8], w[16] = {};
     UNROLL
@@ -224,10 +235,8 @@ DEVICE void hash_32(const u8 *at, const Start &start, One one, u8 *out) {
         w[k + 4] = big_endian(high.x[k]);
     }
     w[8] = 0x80000000;
-    const u64 bits = 8 * (start.prefix_len + 32);
-    w[14] = static_cast<u32>(bits >> 32);
-    w[15] = static_cast<u32>(bits);
-    copy(V, start.V);
+    w[15] = 8 * 32;
+    set_initial(V);
     compress<MIX_SHORT>(V, HalfConstant{{w}}, one);
     store_digest(out, V);
 }
@@ -248,12 +257,12 @@ sm3_hash_short(const Messages messages, const Start start, u32 count, u32 one, u
 }
 
 KERNEL(BLOCK)
-sm3_hash_32(const u8 *data, u64 stride, const Start start, u32 count, u32 one, u8 *out) {
+sm3_hash_32(const u8 *data, u64 stride, u32 count, u32 one, u8 *out) {
     const u32 grid = block_count() * block_size();
     FOR_EACH_THREAD(t) {
         NO_UNROLL
         for (u64 i = block_index() * block_size() + t; i < count; i += grid) {
-            hash_32(data + i * stride, start, factors(one, t), out + 32 * i);
+            hash_32(data + i * stride, factors(one, t), out + 32 * i);
         }
     }
 }
@@ -269,17 +278,6 @@ sm3_hash_many(const Messages messages, const Start start, const u32 *order, u32 
                      out + 32 * static_cast<u64>(index));
         }
     }
-}
-
-DEVICE void set_initial(u32 (&V)[8]) {
-    V[0] = 0x7380166f;
-    V[1] = 0x4914b2b9;
-    V[2] = 0x172442d7;
-    V[3] = 0xda8a0600;
-    V[4] = 0xa96f30bc;
-    V[5] = 0x163138aa;
-    V[6] = 0xe38dee4d;
-    V[7] = 0xb0fb0e4e;
 }
 
 // Where a thread keeps a digest while it hashes something else: a column of shared memory, for

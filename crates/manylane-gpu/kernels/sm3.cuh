@@ -60,24 +60,30 @@ DEVICE u32 add(u32 x, u32 y, One one) {
     return MIX & ADDITIONS ? multiply_add(x, one.uniform, y) : x + y;
 }
 
+// The factors for additions, `constant` if those have an operand that is the same in all threads.
+template <u32 MIX>
+DEVICE One one_for(bool constant, One one) {
+    return constant && MIX & LANE_ONE ? One{one.lane, one.lane} : one;
+}
+
 // Adds something that is the same in all threads.
 template <u32 MIX>
 DEVICE u32 add_uniform(u32 x, u32 uniform, One one) {
-    return MIX & LANE_ONE ? multiply_add(x, one.lane, uniform) : add<MIX>(x, uniform, one);
+    return add<MIX>(x, uniform, one_for<MIX>(true, one));
 }
 
 // One round; the caller renames the state instead of moving it: afterwards D holds the new A, and
 // H the new E.
 template <u32 MIX, int J>
 DEVICE void round(u32 A, u32 &B, u32 C, u32 &D, u32 E, u32 &F, u32 G, u32 &H, u32 T, u32 w,
-                  u32 w_prime, bool uniform_words, One one) {
+                  u32 w_prime, One one_for_words, One one) {
     constexpr bool by_multiplier = MIX & SS1_ADDITIONS || (MIX & SS1_HALF && J % 2 != 0);
     constexpr bool rotate_sum = MIX & SS1_ROTATION || (MIX & SS1_ROTATION_HALF && J % 2 != 0);
     constexpr bool rotate_a = MIX & A_ROTATION || (MIX & A_ROTATION_HALF && J % 2 == 0);
     const u32 FF = J < 16 ? xor3(A, B, C) : majority(A, B, C);
     const u32 GG = J < 16 ? xor3(E, F, G) : choose(E, F, G);
-    u32 TT1 = uniform_words ? add_uniform<MIX>(D, w_prime, one) : add<MIX>(D, w_prime, one);
-    u32 TT2 = uniform_words ? add_uniform<MIX>(H, w, one) : add<MIX>(H, w, one);
+    u32 TT1 = add<MIX>(D, w_prime, one_for_words);
+    u32 TT2 = add<MIX>(H, w, one_for_words);
     TT1 = add<MIX>(FF, TT1, one);
     TT2 = add<MIX>(GG, TT2, one);
     u32 A12 = 0, low12 = 0, high12 = 0;
@@ -121,7 +127,9 @@ DEVICE void expand(u32 (&w)[16]) {
 // W and W' of the rounds: expanded on the way, or the constant ones of a padding block.
 struct Expanded {
     u32 (&w)[16];
+    // Whether words of round j are the same in all threads; whether the state is at first.
     DEVICE_METHOD static constexpr bool uniform(int) { return false; }
+    DEVICE_METHOD static constexpr bool fresh() { return false; }
     template <int J>
     DEVICE_METHOD void prepare() const {
         if constexpr (J + 4 >= 16) {
@@ -138,9 +146,10 @@ struct Expanded {
     }
 };
 
-// The same, where the second half of the block is constant.
+// The same, where the second half of the block is constant, and the state before it too.
 struct HalfConstant : Expanded {
     DEVICE_METHOD static constexpr bool uniform(int j) { return 8 <= j && j < 16; }
+    DEVICE_METHOD static constexpr bool fresh() { return true; }
 };
 
 // The words of a block that is the same for all messages.
@@ -151,6 +160,7 @@ struct PaddingBlock {
 struct Constant {
     const PaddingBlock &block;
     DEVICE_METHOD static constexpr bool uniform(int) { return true; }
+    DEVICE_METHOD static constexpr bool fresh() { return false; }
     template <int J>
     DEVICE_METHOD void prepare() const {}
     template <int J>
@@ -167,12 +177,14 @@ struct Constant {
 template <u32 MIX, int FROM, int TO, class Words>
 DEVICE void rounds(u32 (&s)[8], const Words &words, One one, const u32 *constants = nullptr) {
     if constexpr (FROM < TO) {
+        constexpr bool fresh = Words::fresh() && FROM == 0;
 #define ROUND(i, A, B, C, D, E, F, G, H)                                                           \
     words.template prepare<FROM + i>();                                                            \
     round<MIX, FROM + i>(s[A], s[B], s[C], s[D], s[E], s[F], s[G], s[H],                           \
                          constants ? constants[i] : RoundConstant<FROM + i>::value,                \
                          words.template W<FROM + i>(), words.template W_prime<FROM + i>(),         \
-                         Words::uniform(FROM + i), one);
+                         one_for<MIX>(Words::uniform(FROM + i) || fresh, one),                     \
+                         one_for<MIX>(fresh, one));
         ROUND(0, 0, 1, 2, 3, 4, 5, 6, 7)
         ROUND(1, 3, 0, 1, 2, 7, 4, 5, 6)
         ROUND(2, 2, 3, 0, 1, 6, 7, 4, 5)

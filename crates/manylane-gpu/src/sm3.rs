@@ -101,6 +101,8 @@ fn shape(why: &'static str) -> Error {
 enum Choice {
     /// Whole blocks at 16-byte boundaries: no byte is moved, and the padding is a constant.
     Rows { data: DevicePointer, stride: u64, blocks: u32, total_len: u64 },
+    /// 32 bytes at 16-byte boundaries, such as digests and keys: half of the block is constant.
+    Hash32 { data: DevicePointer, stride: u64 },
     /// One block with its padding.
     Short,
     /// Anything.
@@ -118,11 +120,12 @@ impl Choice {
         if messages.count <= 1 {
             stride = 0;
         }
-        let blocks = u32::try_from(len / 64);
-        match blocks {
-            Ok(blocks) if len % 64 == 0 && data.0 % 16 == 0 && stride % 16 == 0 => {
+        let aligned = data.0.is_multiple_of(16) && stride.is_multiple_of(16);
+        match u32::try_from(len / 64) {
+            Ok(blocks) if aligned && len % 64 == 0 => {
                 Choice::Rows { data, stride, blocks, total_len: start.prefix_len + len }
             }
+            _ if aligned && len == 32 => Choice::Hash32 { data, stride },
             _ if len <= MAX_SHORT => Choice::Short,
             _ => Choice::Many,
         }
@@ -162,6 +165,7 @@ struct Kernels {
     many: Kernel,
     rows: Kernel,
     short: Kernel,
+    hash_32: Kernel,
     hmac: Kernel,
     bin_count: Kernel,
     bin_offsets: Kernel,
@@ -226,21 +230,27 @@ impl Sm3 {
     /// # Errors
     /// What the driver says.
     pub fn kernels(&self) -> Result<Vec<KernelInfo>, Error> {
-        let Kernels { gpu, tuning, many, rows, short, hmac, .. } = &*self.kernels;
+        let Kernels { gpu, tuning, many, rows, short, hash_32, hmac, .. } = &*self.kernels;
         let blocks = &tuning.blocks;
-        [(many, blocks.many), (rows, blocks.rows), (short, blocks.short), (hmac, blocks.hmac)]
-            .into_iter()
-            .map(|(kernel, block)| {
-                let info = kernel.info(gpu)?;
-                Ok(KernelInfo {
-                    name: kernel.name,
-                    registers: info.registers,
-                    local_bytes: info.local_bytes,
-                    block: self.block.unwrap_or(block),
-                    max_block: info.max_threads_per_block,
-                })
+        [
+            (many, blocks.many),
+            (rows, blocks.rows),
+            (short, blocks.short),
+            (hash_32, blocks.short),
+            (hmac, blocks.hmac),
+        ]
+        .into_iter()
+        .map(|(kernel, block)| {
+            let info = kernel.info(gpu)?;
+            Ok(KernelInfo {
+                name: kernel.name,
+                registers: info.registers,
+                local_bytes: info.local_bytes,
+                block: self.block.unwrap_or(block),
+                max_block: info.max_threads_per_block,
             })
-            .collect()
+        })
+        .collect()
     }
 
     /// Enqueues the digest of each message, continued from `start`: digest `i` goes to
@@ -281,6 +291,10 @@ impl Sm3 {
                 }
                 // SAFETY: the caller's.
                 Choice::Short => unsafe { self.launch_short(stream, &start, &messages, out)? },
+                Choice::Hash32 { data, stride } => {
+                    // SAFETY: the caller's.
+                    unsafe { self.launch_32(stream, &start, data, stride, messages.count, out)? };
+                }
                 Choice::Rows { data, stride, blocks, total_len } => {
                     let padding = abi::PaddingBlock::of(total_len);
                     let count = messages.count;
@@ -441,6 +455,29 @@ impl Sm3 {
         unsafe { self.kernels.short.launch(stream, count, block, &mut arguments) }
     }
 
+    unsafe fn launch_32(
+        &self,
+        stream: &Stream,
+        start: &abi::Start,
+        data: DevicePointer,
+        stride: u64,
+        count: usize,
+        out: DevicePointer,
+    ) -> Result<(), Error> {
+        let count = count as u32;
+        let mut arguments = [
+            argument(&data),
+            argument(&stride),
+            argument(start),
+            argument(&count),
+            argument(&ONE),
+            argument(&out),
+        ];
+        let block = self.block.unwrap_or(self.kernels.tuning.blocks.short);
+        // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
+        unsafe { self.kernels.hash_32.launch(stream, count, block, &mut arguments) }
+    }
+
     #[expect(clippy::too_many_arguments, reason = "the kernel's own")]
     unsafe fn launch_rows(
         &self,
@@ -519,6 +556,7 @@ impl Kernels {
             many: module.kernel("sm3_hash_many")?,
             rows: module.kernel("sm3_hash_rows")?,
             short: module.kernel("sm3_hash_short")?,
+            hash_32: module.kernel("sm3_hash_32")?,
             hmac: module.kernel("sm3_hmac_many")?,
             bin_count: module.kernel("bin_count")?,
             bin_offsets: module.kernel("bin_offsets")?,

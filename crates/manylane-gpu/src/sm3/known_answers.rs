@@ -164,6 +164,13 @@ enum Launch {
         messages: DeviceMessages,
         out: DevicePointer,
     },
+    Hash32 {
+        start: abi::Start,
+        data: DevicePointer,
+        stride: u64,
+        count: usize,
+        out: DevicePointer,
+    },
     Rows {
         start: abi::Start,
         data: DevicePointer,
@@ -197,6 +204,9 @@ impl Launch {
                 }
                 Launch::Short { start, messages, out } => {
                     sm3.launch_short(stream, start, messages, *out)
+                }
+                Launch::Hash32 { start, data, stride, count, out } => {
+                    sm3.launch_32(stream, start, *data, *stride, *count, *out)
                 }
                 Launch::Rows { start, data, stride, blocks, count, out } => {
                     let total_len = start.prefix_len + 64 * u64::from(*blocks);
@@ -270,6 +280,7 @@ fn by_offsets(bench: &mut Bench, launches: &mut Vec<Launch>) {
 /// The kernels for messages of one length.
 fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
     let count = 67;
+    // Enough for the longest stride, and the message after the last.
     let text = painted(count * 272);
     for (blocks, stride, prefix_len) in [(0, 0, 0), (1, 64, 0), (3, 208, 0), (4, 256, 128)] {
         let at = bench.put(&text, 0);
@@ -282,6 +293,7 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
     }
     for (len, stride, skip, prefix_len) in [
         (32, 32, 0, 0),
+        (32, 48, 16, 128),
         (32, 33, 1, 64),
         (55, 55, 3, 0),
         (55, 64, 0, 0),
@@ -298,8 +310,12 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
         let out = bench.expect("sm3_hash_many", expected.clone());
         launches.push(Launch::Many { start: start(prefix), messages, ordered: false, out });
         if len <= 55 {
-            let out = bench.expect("sm3_hash_short", expected);
+            let out = bench.expect("sm3_hash_short", expected.clone());
             launches.push(Launch::Short { start: start(prefix), messages, out });
+        }
+        if len == 32 && stride % 16 == 0 {
+            let out = bench.expect("sm3_hash_32", expected);
+            launches.push(Launch::Hash32 { start: start(prefix), data, stride, count, out });
         }
     }
 }
