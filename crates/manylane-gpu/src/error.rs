@@ -75,7 +75,7 @@ impl fmt::Display for Error {
                 write!(f, "no device '{id}': the {} driver finds no GPU", id.vendor)
             }
             Error::NoDevice { id, count } => {
-                write!(f, "no device '{id}': there are {count}, from {}:0", id.vendor)
+                write!(f, "no device '{id}': there are {count}, from {}:0", id.vendor.name())
             }
             Error::Forked(vendor) => {
                 write!(f, "the {vendor} driver was in use when this process was forked")
