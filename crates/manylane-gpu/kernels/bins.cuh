@@ -1,5 +1,7 @@
 // Counting sort of messages by their number of blocks, longest first: neighbours in the order are
 // of (nearly) one length, so the threads of a warp end together, and the last to start are short.
+// Messages whose last block is padding alone come after those of as many blocks that end in theirs:
+// mixed in a warp, they would make it do the edges twice.
 //
 // `bin_count`, `bin_offsets` (one thread block) and `bin_scatter` in this order, on BINS words that
 // the caller has zeroed. Equal lengths come in any order.
@@ -7,13 +9,19 @@
 
 #include "messages.cuh"
 
-// Exact up to EXACT - 1 blocks; above, PER_OCTAVE bins for each doubling.
+// Twice the blocks, less one if the last is padding alone, is exact up to EXACT - 1; above,
+// PER_OCTAVE = 1 << OCTAVE_BITS bins serve each doubling.
 constexpr u32 BINS = 1024, EXACT = 512, EXACT_BITS = 9, OCTAVE_BITS = 4;
 
-// The bin of a message, the longest first.
+// Bytes of padding that follow the message in its block at least: with no more in the last block
+// than these, it is padding alone.
+constexpr u32 LENGTH_FIELD = 8;
+
+// The bin of a message, the longest first. `extra` is what is hashed beside its bytes.
 DEVICE u32 bin(const Messages &messages, u32 extra, u32 index) {
-    const u64 blocks = (message(messages, index).len + extra + 63) / 64;
-    const u32 n = blocks >> 32 ? ~0u : static_cast<u32>(blocks);
+    const u64 last = message(messages, index).len + extra - 1;
+    const u64 size = 2 * (last / 64 + 1) - (last % 64 < LENGTH_FIELD);
+    const u32 n = size >> 32 ? ~0u : static_cast<u32>(size);
     u32 rank = n;
     if (n >= EXACT) {
         const u32 octave = 31 - leading_zeros(n);
@@ -49,7 +57,7 @@ DEVICE void count_tile(const Messages &messages, u32 extra, u32 count, u32 *bins
     }
 }
 
-KERNEL(1024)
+KERNEL(1024, 1024)
 bin_count(const Messages messages, u32 extra, u32 count, u32 *bins) {
     SHARED(u32, own, BINS);
     FOR_EACH_THREAD(t) { clear(own, t); }
@@ -66,7 +74,7 @@ bin_count(const Messages messages, u32 extra, u32 count, u32 *bins) {
 }
 
 // Replaces each bin's count by the number of messages in the bins before it.
-KERNEL(1024)
+KERNEL(1024, 1024)
 bin_offsets(u32 *bins) {
     SHARED(u32, sums, 2 * BINS);
     FOR_EACH_THREAD(t) {
@@ -94,7 +102,7 @@ bin_offsets(u32 *bins) {
 }
 
 // Writes the order, and leaves each bin's end in `bins`.
-KERNEL(1024)
+KERNEL(1024, 1024)
 bin_scatter(const Messages messages, u32 extra, u32 count, u32 *bins, u32 *order) {
     SHARED(u32, next, BINS);
     FOR_EACH_THREAD(t) { clear(next, t); }

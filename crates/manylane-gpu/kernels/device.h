@@ -22,11 +22,10 @@ struct alignas(16) Vector {
 #define MANYLANE_CUDA
 #define DEVICE static __device__ __forceinline__
 #define DEVICE_METHOD __device__ __forceinline__
-// Threads that a multiprocessor holds at least: bounds the registers to 64.
-#ifndef RESIDENT
-#define RESIDENT 1024
-#endif
-#define KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads, RESIDENT / threads)
+// `threads` is the most a block may have, `resident` the least that a multiprocessor must hold: it
+// bounds the registers.
+#define KERNEL(threads, resident)                                                                  \
+    extern "C" __global__ void __launch_bounds__(threads, resident / threads)
 #define CONSTANT static __constant__ const
 #define SHARED(type, name, count) __shared__ type name[count]
 #define BARRIER() __syncthreads()
@@ -107,7 +106,7 @@ DEVICE u32 opaque(u32 x) {
 #define MANYLANE_HIP
 #define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
 #define DEVICE_METHOD __attribute__((device)) inline __attribute__((always_inline))
-#define KERNEL(threads)                                                                            \
+#define KERNEL(threads, resident)                                                                            \
     extern "C" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define CONSTANT static __attribute__((constant)) const
 #define SHARED(type, name, count) static __attribute__((shared)) type name[count]
@@ -130,7 +129,7 @@ DEVICE u32 block_count() { return __builtin_amdgcn_grid_size_x() / block_size();
 #define MANYLANE_HOST
 #define DEVICE static inline
 #define DEVICE_METHOD inline
-#define KERNEL(threads) extern "C" void
+#define KERNEL(threads, resident) extern "C" void
 #define CONSTANT static const
 #define SHARED(type, name, count) static thread_local type name[count]
 #define BARRIER()

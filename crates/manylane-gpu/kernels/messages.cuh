@@ -48,7 +48,7 @@ DEVICE Message message(const Messages &messages, u32 index) {
 
 // Bytes of one load. Every load is aligned to its size and overlaps the message.
 #ifndef LOAD_BYTES
-#define LOAD_BYTES 16
+#define LOAD_BYTES 4
 #endif
 
 constexpr int LOADS = 64 / LOAD_BYTES + 1;

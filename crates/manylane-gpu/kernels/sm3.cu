@@ -3,22 +3,27 @@
 #include "messages.cuh"
 #include "sm3.cuh"
 
-#ifndef BLOCK
-#define BLOCK 256
-#endif
+// The most threads a block may have.
+constexpr u32 BLOCK = 256;
+
+// What goes to the multiplier: src/tuning.rs says where this pays, README.md what was measured.
+#ifdef BY_MULTIPLIER
 #ifndef MIX_ROWS
-#define MIX_ROWS PLAIN
+#define MIX_ROWS (ADDITIONS | SS1_ADDITIONS | SS1_ROTATION_HALF)
 #endif
 #ifndef MIX_MANY
-#define MIX_MANY PLAIN
-#endif
-#ifndef PREFETCH_ROWS
-#define PREFETCH_ROWS 64
+#define MIX_MANY (ADDITIONS | SS1_ADDITIONS)
 #endif
 #ifndef MIX_SHORT
-#define MIX_SHORT PLAIN
+#define MIX_SHORT (ADDITIONS | SS1_ADDITIONS)
 #endif
 #ifndef MIX_HMAC
+#define MIX_HMAC (ADDITIONS | SS1_ADDITIONS)
+#endif
+#else
+#define MIX_ROWS PLAIN
+#define MIX_MANY PLAIN
+#define MIX_SHORT PLAIN
 #define MIX_HMAC PLAIN
 #endif
 
@@ -42,45 +47,22 @@ DEVICE void copy(u32 (&to)[8], const u32 (&from)[8]) {
     }
 }
 
-// Compresses and, after round `AT`, starts what the next block needs from memory.
-template <u32 MIX, int AT, class Words, class Load>
-DEVICE void compress_and_load(u32 (&V)[8], const Words &words, One one, const Load &load) {
-    u32 s[8];
-    copy(s, V);
-    if constexpr ((MIX & ROLLED) == 0) {
-        rounds<MIX, 0, AT>(s, words, one);
-        load();
-        rounds<MIX, AT, 64>(s, words, one);
-    } else {
-        all_rounds<MIX>(s, words, one);
-        load();
-    }
+DEVICE void load_aligned(u32 (&raw)[16], const u8 *at) {
     UNROLL
-    for (int i = 0; i < 8; ++i) {
-        V[i] ^= s[i];
-    }
-}
-
-struct LoadAligned {
-    u32 (&raw)[16];
-    const u8 *at;
-    DEVICE_METHOD void operator()() const {
-        UNROLL
-        for (int k = 0; k < 16; k += 4) {
-            const Vector v = load16(at + 4 * k);
-            for (int i = 0; i < 4; ++i) {
-                raw[k + i] = v.x[i];
-            }
+    for (int k = 0; k < 16; k += 4) {
+        const Vector v = load16(at + 4 * k);
+        for (int i = 0; i < 4; ++i) {
+            raw[k + i] = v.x[i];
         }
     }
-};
+}
 
 DEVICE void hash_row(const u8 *at, u32 blocks, const Start &start, const PaddingBlock &padding,
                      One one, u8 *out) {
     u32 V[8], w[16], raw[16];
     copy(V, start.V);
     if (blocks != 0) {
-        LoadAligned{raw, at}();
+        load_aligned(raw, at);
         NO_UNROLL
         for (u32 left = blocks; left != 0; --left) {
             UNROLL
@@ -89,14 +71,15 @@ DEVICE void hash_row(const u8 *at, u32 blocks, const Start &start, const Padding
             }
             // The last block is loaded once more instead of nothing.
             at += left > 1 ? 64 : 0;
-            compress_and_load<MIX_ROWS, PREFETCH_ROWS>(V, Expanded{w}, one, LoadAligned{raw, at});
+            compress<MIX_ROWS>(V, Expanded{w}, one);
+            load_aligned(raw, at);
         }
     }
     compress<MIX_ROWS>(V, Constant{padding}, one);
     store_digest(out, V);
 }
 
-KERNEL(BLOCK)
+KERNEL(BLOCK, 1024)
 sm3_hash_rows(const u8 *data, u64 stride, u32 blocks, const Start start,
               const PaddingBlock padding, u32 count, u32 one, u8 *out) {
     FOR_EACH_THREAD(t) {
@@ -243,7 +226,7 @@ DEVICE void hash_32(const u8 *at, One one, u8 *out) {
 
 // These two take any grid: a thread goes on with the message a grid further, so that what is the
 // same for all messages is prepared once for several.
-KERNEL(BLOCK)
+KERNEL(BLOCK, 256)
 sm3_hash_short(const Messages messages, const Start start, u32 count, u32 one, u8 *out) {
     const u32 len = static_cast<u32>(messages.len);
     const u32 grid = block_count() * block_size();
@@ -256,7 +239,7 @@ sm3_hash_short(const Messages messages, const Start start, u32 count, u32 one, u
     }
 }
 
-KERNEL(BLOCK)
+KERNEL(BLOCK, 256)
 sm3_hash_32(const u8 *data, u64 stride, u32 count, u32 one, u8 *out) {
     const u32 grid = block_count() * block_size();
     FOR_EACH_THREAD(t) {
@@ -267,7 +250,7 @@ sm3_hash_32(const u8 *data, u64 stride, u32 count, u32 one, u8 *out) {
     }
 }
 
-KERNEL(BLOCK)
+KERNEL(BLOCK, 256)
 sm3_hash_many(const Messages messages, const Start start, const u32 *order, u32 count, u32 one,
               u8 *out) {
     FOR_EACH_THREAD(t) {
@@ -363,7 +346,7 @@ DEVICE void hmac_one(const Messages &keys, const Messages &messages, u32 index, 
     store_digest(out + 32 * static_cast<u64>(index), V);
 }
 
-KERNEL(BLOCK)
+KERNEL(BLOCK, 1024)
 sm3_hmac_many(const Messages keys, const Messages messages, const u32 *order, u32 count, u32 one,
               u8 *out) {
     SHARED(u32, digests, 8 * BLOCK);

@@ -20,7 +20,8 @@ enum Mix : u32 {
     SS1_ADDITIONS = 2,
     // In every other round only.
     SS1_HALF = 4,
-    // SS1's rotation by 7, as the two halves of a wide product.
+    // SS1's rotation by 7, as the two halves of a wide product: saves the logic unit an operation,
+    // costs the multiplier two.
     SS1_ROTATION = 8,
     SS1_ROTATION_HALF = 16,
     // Rotation of A by 12, likewise.
@@ -28,8 +29,6 @@ enum Mix : u32 {
     A_ROTATION_HALF = 64,
     // Rounds 16 to 63 as a loop of three times sixteen.
     ROLLED = 128,
-    // Addition of a constant by a multiplier
-    LANE_ONE = 256,
 };
 
 // The factor 1, twice: from the argument itself, which the compiler may keep in a uniform
@@ -61,15 +60,14 @@ DEVICE u32 add(u32 x, u32 y, One one) {
 }
 
 // The factors for additions, `constant` if those have an operand that is the same in all threads.
-template <u32 MIX>
 DEVICE One one_for(bool constant, One one) {
-    return constant && MIX & LANE_ONE ? One{one.lane, one.lane} : one;
+    return constant ? One{one.lane, one.lane} : one;
 }
 
 // Adds something that is the same in all threads.
 template <u32 MIX>
 DEVICE u32 add_uniform(u32 x, u32 uniform, One one) {
-    return add<MIX>(x, uniform, one_for<MIX>(true, one));
+    return add<MIX>(x, uniform, one_for(true, one));
 }
 
 // One round; the caller renames the state instead of moving it: afterwards D holds the new A, and
@@ -183,8 +181,8 @@ DEVICE void rounds(u32 (&s)[8], const Words &words, One one, const u32 *constant
     round<MIX, FROM + i>(s[A], s[B], s[C], s[D], s[E], s[F], s[G], s[H],                           \
                          constants ? constants[i] : RoundConstant<FROM + i>::value,                \
                          words.template W<FROM + i>(), words.template W_prime<FROM + i>(),         \
-                         one_for<MIX>(Words::uniform(FROM + i) || fresh, one),                     \
-                         one_for<MIX>(fresh, one));
+                         one_for(Words::uniform(FROM + i) || fresh, one),                     \
+                         one_for(fresh, one));
         ROUND(0, 0, 1, 2, 3, 4, 5, 6, 7)
         ROUND(1, 3, 0, 1, 2, 7, 4, 5, 6)
         ROUND(2, 2, 3, 0, 1, 6, 7, 4, 5)
