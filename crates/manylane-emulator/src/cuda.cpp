@@ -375,7 +375,7 @@ EXPORT cuModuleGetFunction(const Kernel **function, Module *module, const char *
         }
         *function = find_kernel(name);
         if (*function == nullptr || (*function)->parameters != sizes) {
-            fail("PTX has a kernel that was made from other sources");
+            fail((std::string("PTX was made from other sources: parameters of ") + name).c_str());
         }
         return SUCCESS;
     });

@@ -40,11 +40,8 @@ struct Translation {
 // What a launch is about, for rates and faults: worked out before it runs, from arguments that
 // have been translated.
 std::uint64_t message_bytes(const Messages &messages, u32 count) {
-    if (messages.kind == STRIDED) {
-        return messages.len * count;
-    }
-    // The offsets may be on their way still.
-    return 0;
+    // Offsets may be on their way still.
+    return messages.kind == STRIDED ? messages.len * count : 0;
 }
 
 template <class... Arguments>
@@ -53,6 +50,11 @@ void describe(Launch &, const Arguments &...) {}
 void describe(Launch &launch, const u8 *, u64, u32 blocks, const Start &, const PaddingBlock &,
               u32 count, u32, u8 *out) {
     launch.bytes = std::uint64_t{64} * blocks * count;
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const u8 *, u64, u32 count, u32, u8 *out) {
+    launch.bytes = std::uint64_t{32} * count;
     launch.digests = out;
     launch.digest_count = count;
 }
@@ -105,6 +107,7 @@ struct Registration {
         add("sm3_hash_many", BLOCK, sm3_hash_many);
         add("sm3_hash_rows", BLOCK, sm3_hash_rows);
         add("sm3_hash_short", BLOCK, sm3_hash_short);
+        add("sm3_hash_32", BLOCK, sm3_hash_32);
         add("sm3_hmac_many", BLOCK, sm3_hmac_many);
         add("bin_count", 1024, bin_count);
         add("bin_offsets", 1024, bin_offsets);

@@ -101,7 +101,8 @@ fn shape(why: &'static str) -> Error {
 enum Choice {
     /// Whole blocks at 16-byte boundaries: no byte is moved, and the padding is a constant.
     Rows { data: DevicePointer, stride: u64, blocks: u32, total_len: u64 },
-    /// 32 bytes at 16-byte boundaries, such as digests and keys: half of the block is constant.
+    /// 32 bytes at 16-byte boundaries, such as digests, after nothing: the state and half of the
+    /// block are constant.
     Hash32 { data: DevicePointer, stride: u64 },
     /// One block with its padding.
     Short,
@@ -125,7 +126,7 @@ impl Choice {
             Ok(blocks) if aligned && len % 64 == 0 => {
                 Choice::Rows { data, stride, blocks, total_len: start.prefix_len + len }
             }
-            _ if aligned && len == 32 => Choice::Hash32 { data, stride },
+            _ if aligned && len == 32 && start.is_initial() => Choice::Hash32 { data, stride },
             _ if len <= MAX_SHORT => Choice::Short,
             _ => Choice::Many,
         }
@@ -293,7 +294,7 @@ impl Sm3 {
                 Choice::Short => unsafe { self.launch_short(stream, &start, &messages, out)? },
                 Choice::Hash32 { data, stride } => {
                     // SAFETY: the caller's.
-                    unsafe { self.launch_32(stream, &start, data, stride, messages.count, out)? };
+                    unsafe { self.launch_32(stream, data, stride, messages.count, out)? };
                 }
                 Choice::Rows { data, stride, blocks, total_len } => {
                     let padding = abi::PaddingBlock::of(total_len);
@@ -458,21 +459,14 @@ impl Sm3 {
     unsafe fn launch_32(
         &self,
         stream: &Stream,
-        start: &abi::Start,
         data: DevicePointer,
         stride: u64,
         count: usize,
         out: DevicePointer,
     ) -> Result<(), Error> {
         let count = count as u32;
-        let mut arguments = [
-            argument(&data),
-            argument(&stride),
-            argument(start),
-            argument(&count),
-            argument(&ONE),
-            argument(&out),
-        ];
+        let mut arguments =
+            [argument(&data), argument(&stride), argument(&count), argument(&ONE), argument(&out)];
         let block = self.block.unwrap_or(self.kernels.tuning.blocks.short);
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
         unsafe { self.kernels.hash_32.launch(stream, count, block, &mut arguments) }

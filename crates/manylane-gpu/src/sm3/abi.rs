@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use manylane::sm3::Midstate;
+use manylane::sm3::{IV, Midstate};
 use zeroize::Zeroize;
 
 use super::{DeviceMessages, Layout};
@@ -66,6 +66,11 @@ impl Start {
         };
         start.rest[..rest.len()].copy_from_slice(rest);
         start
+    }
+
+    /// Whether nothing comes before the messages.
+    pub(super) fn is_initial(&self) -> bool {
+        self.v == IV && self.prefix_len == 0
     }
 }
 
@@ -163,5 +168,8 @@ mod tests {
         assert_eq!(&start.v, midstate.chaining_value());
         assert_eq!((&start.rest[..5], start.rest[5]), (&[7; 5][..], 0));
         assert_eq!((start.prefix_len, start.rest_len), (69, 5));
+        assert!(!start.is_initial() && Start::of(&Midstate::default()).is_initial());
+        assert!(!Start::of(&Midstate::from_parts(&[1; 8], 0)).is_initial());
+        assert!(!Start::of(&Midstate::after(b"a")).is_initial());
     }
 }

@@ -71,7 +71,7 @@ struct Bench<'a> {
 }
 
 /// Bytes of the buffer; digests go to its second half.
-const MEMORY: usize = 512 << 10;
+const MEMORY: usize = 640 << 10;
 
 impl Bench<'_> {
     /// Puts bytes at the next 16-byte boundary and `skip` bytes on. Gives their place.
@@ -165,7 +165,6 @@ enum Launch {
         out: DevicePointer,
     },
     Hash32 {
-        start: abi::Start,
         data: DevicePointer,
         stride: u64,
         count: usize,
@@ -205,8 +204,8 @@ impl Launch {
                 Launch::Short { start, messages, out } => {
                     sm3.launch_short(stream, start, messages, *out)
                 }
-                Launch::Hash32 { start, data, stride, count, out } => {
-                    sm3.launch_32(stream, start, *data, *stride, *count, *out)
+                Launch::Hash32 { data, stride, count, out } => {
+                    sm3.launch_32(stream, *data, *stride, *count, *out)
                 }
                 Launch::Rows { start, data, stride, blocks, count, out } => {
                     let total_len = start.prefix_len + 64 * u64::from(*blocks);
@@ -293,7 +292,7 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
     }
     for (len, stride, skip, prefix_len) in [
         (32, 32, 0, 0),
-        (32, 48, 16, 128),
+        (32, 48, 16, 0),
         (32, 33, 1, 64),
         (55, 55, 3, 0),
         (55, 64, 0, 0),
@@ -302,7 +301,7 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
         (0, 0, 0, 0),
         (77, 81, 3, 5),
     ] {
-        let at = bench.put(&text[..count * stride + len], skip);
+        let at = bench.put(&text[..count * stride.max(1) + len], skip);
         let prefix = &text[..prefix_len];
         let expected = portable(prefix, &strided(&bench.host, at, len, stride.max(1), count));
         let (data, len, stride) = (bench.device(at), len as u64, stride as u64);
@@ -313,9 +312,9 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
             let out = bench.expect("sm3_hash_short", expected.clone());
             launches.push(Launch::Short { start: start(prefix), messages, out });
         }
-        if len == 32 && stride % 16 == 0 {
+        if len == 32 && stride % 16 == 0 && prefix_len == 0 {
             let out = bench.expect("sm3_hash_32", expected);
-            launches.push(Launch::Hash32 { start: start(prefix), data, stride, count, out });
+            launches.push(Launch::Hash32 { data, stride, count, out });
         }
     }
 }
