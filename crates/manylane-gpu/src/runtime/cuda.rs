@@ -9,8 +9,8 @@ use std::{
 };
 
 use cudarc::driver::sys::{
-    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTREGISTER_DEVICEMAP,
-    CU_MEMHOSTREGISTER_PORTABLE, CUDA_MEMCPY2D,
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE,
+    CUDA_MEMCPY2D,
     CUdevice_attribute::{self, *},
     CUevent_flags::{CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING},
     CUfunction_attribute::{self, *},
@@ -145,14 +145,6 @@ fn dotted(version: i32) -> String {
 }
 
 impl Driver for Cuda {
-    fn vendor(&self) -> Vendor {
-        Vendor::Cuda
-    }
-
-    fn version(&self) -> i32 {
-        self.version
-    }
-
     fn count(&self) -> Result<u32, Error> {
         let mut count = 0;
         if self.devices {
@@ -264,19 +256,6 @@ impl Driver for Cuda {
     unsafe fn free_host(&self, pointer: NonNull<u8>) {
         // SAFETY: the caller's.
         unsafe { (self.table.cuMemFreeHost)(pointer.as_ptr().cast()) };
-    }
-
-    unsafe fn register_host(&self, pointer: *const u8, bytes: usize) -> Result<(), Error> {
-        let flags = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
-        let pointer = pointer.cast_mut().cast();
-        // SAFETY: the caller's.
-        let code = unsafe { (self.table.cuMemHostRegister)(pointer, bytes, flags) };
-        self.check_bytes("cuMemHostRegister", bytes, code)
-    }
-
-    unsafe fn unregister_host(&self, pointer: *const u8) {
-        // SAFETY: the caller's.
-        unsafe { (self.table.cuMemHostUnregister)(pointer.cast_mut().cast()) };
     }
 
     unsafe fn host_as_device(&self, pointer: *const u8) -> Result<DevicePointer, Error> {
@@ -410,17 +389,6 @@ impl Driver for Cuda {
     ) -> Result<(), Error> {
         // SAFETY: the caller's.
         unsafe { call!(self, cuMemcpyDtoHAsync(to.cast(), from.0, bytes, stream.0.cast())) }
-    }
-
-    unsafe fn copy(
-        &self,
-        to: DevicePointer,
-        from: DevicePointer,
-        bytes: usize,
-        stream: Handle,
-    ) -> Result<(), Error> {
-        // SAFETY: the caller's.
-        unsafe { call!(self, cuMemcpyDtoDAsync(to.0, from.0, bytes, stream.0.cast())) }
     }
 
     unsafe fn fill(

@@ -3,7 +3,7 @@
 use std::{ffi::c_void, fmt, ptr::NonNull};
 
 use super::Info;
-use crate::{Error, Vendor};
+use crate::Error;
 
 /// An address in a device's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,9 +45,6 @@ pub(crate) struct FunctionInfo {
 /// [`bind`]: Driver::bind
 #[allow(clippy::missing_safety_doc)]
 pub(crate) trait Driver: fmt::Debug + Send + Sync {
-    fn vendor(&self) -> Vendor;
-    /// The driver's version: 12020 for CUDA 12.2, 50200000 and so on for HIP 5.2.
-    fn version(&self) -> i32;
     fn count(&self) -> Result<u32, Error>;
     fn info(&self, ordinal: u32) -> Result<Info, Error>;
 
@@ -69,9 +66,6 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     /// place.
     fn alloc_host(&self, bytes: usize) -> Result<NonNull<u8>, Error>;
     unsafe fn free_host(&self, pointer: NonNull<u8>);
-    /// Page-locks memory that the process has already.
-    unsafe fn register_host(&self, pointer: *const u8, bytes: usize) -> Result<(), Error>;
-    unsafe fn unregister_host(&self, pointer: *const u8);
     /// Where the device sees page-locked memory.
     unsafe fn host_as_device(&self, pointer: *const u8) -> Result<DevicePointer, Error>;
     /// Whether the driver knows this host address as page-locked.
@@ -112,13 +106,6 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     unsafe fn copy_out(
         &self,
         to: *mut u8,
-        from: DevicePointer,
-        bytes: usize,
-        stream: Handle,
-    ) -> Result<(), Error>;
-    unsafe fn copy(
-        &self,
-        to: DevicePointer,
         from: DevicePointer,
         bytes: usize,
         stream: Handle,

@@ -100,14 +100,6 @@ fn architecture(properties: &[u8], at: usize) -> Option<String> {
 
 #[allow(clippy::undocumented_unsafe_blocks)] // `call!` has the line.
 impl Driver for Hip {
-    fn vendor(&self) -> Vendor {
-        Vendor::Hip
-    }
-
-    fn version(&self) -> i32 {
-        self.0.version
-    }
-
     fn count(&self) -> Result<u32, Error> {
         let mut count = 0;
         match call!(self, hipGetDeviceCount(&mut count)) {
@@ -203,15 +195,6 @@ impl Driver for Hip {
 
     unsafe fn free_host(&self, pointer: NonNull<u8>) {
         let _ = call!(self, hipHostFree(pointer.as_ptr().cast()));
-    }
-
-    unsafe fn register_host(&self, pointer: *const u8, bytes: usize) -> Result<(), Error> {
-        let flags = library::HOST_PORTABLE | library::HOST_MAPPED;
-        allocate!(self, bytes, hipHostRegister(pointer.cast_mut().cast(), bytes, flags))
-    }
-
-    unsafe fn unregister_host(&self, pointer: *const u8) {
-        let _ = call!(self, hipHostUnregister(pointer.cast_mut().cast()));
     }
 
     unsafe fn host_as_device(&self, pointer: *const u8) -> Result<DevicePointer, Error> {
@@ -310,17 +293,6 @@ impl Driver for Hip {
     ) -> Result<(), Error> {
         let kind = library::DEVICE_TO_HOST;
         call!(self, hipMemcpyAsync(to.cast(), address(from), bytes, kind, stream.0))
-    }
-
-    unsafe fn copy(
-        &self,
-        to: DevicePointer,
-        from: DevicePointer,
-        bytes: usize,
-        stream: Handle,
-    ) -> Result<(), Error> {
-        let kind = library::DEVICE_TO_DEVICE;
-        call!(self, hipMemcpyAsync(address(to), address(from), bytes, kind, stream.0))
     }
 
     unsafe fn fill(

@@ -62,8 +62,6 @@ table! {
     cuMemFree = "cuMemFree_v2" (CUdeviceptr);
     cuMemHostAlloc = "cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
     cuMemFreeHost = "cuMemFreeHost" (*mut c_void);
-    cuMemHostRegister = "cuMemHostRegister_v2" (*mut c_void, usize, c_uint);
-    cuMemHostUnregister = "cuMemHostUnregister" (*mut c_void);
     cuMemHostGetDevicePointer = "cuMemHostGetDevicePointer_v2" (*mut CUdeviceptr, *mut c_void, c_uint);
     cuPointerGetAttribute = "cuPointerGetAttribute" (*mut c_void, CUpointer_attribute, CUdeviceptr);
     cuStreamCreate = "cuStreamCreate" (*mut CUstream, c_uint);
@@ -77,7 +75,6 @@ table! {
     cuEventElapsedTime = "cuEventElapsedTime" (*mut f32, CUevent, CUevent);
     cuMemcpyHtoDAsync = "cuMemcpyHtoDAsync_v2" (CUdeviceptr, *const c_void, usize, CUstream);
     cuMemcpyDtoHAsync = "cuMemcpyDtoHAsync_v2" (*mut c_void, CUdeviceptr, usize, CUstream);
-    cuMemcpyDtoDAsync = "cuMemcpyDtoDAsync_v2" (CUdeviceptr, CUdeviceptr, usize, CUstream);
     cuMemcpy2DAsync = "cuMemcpy2DAsync_v2" (*const sys::CUDA_MEMCPY2D, CUstream);
     cuMemsetD8Async = "cuMemsetD8Async" (CUdeviceptr, u8, usize, CUstream);
     cuModuleLoadDataEx = "cuModuleLoadDataEx" (*mut CUmodule, *const c_void, c_uint, *mut CUjit_option, *mut *mut c_void);

@@ -51,7 +51,6 @@ pub(super) const FUNCTION_NUM_REGS: c_int = 4;
 /// `hipMemcpyKind`.
 pub(super) const HOST_TO_DEVICE: c_int = 1;
 pub(super) const DEVICE_TO_HOST: c_int = 2;
-pub(super) const DEVICE_TO_DEVICE: c_int = 3;
 
 /// Flags of streams, events and host memory.
 pub(super) const STREAM_NON_BLOCKING: c_uint = 1;
@@ -157,8 +156,6 @@ functions! {
         hipFree(Pointer) -> c_int;
         hipHostMalloc(*mut Pointer, usize, c_uint) -> c_int;
         hipHostFree(Pointer) -> c_int;
-        hipHostRegister(Pointer, usize, c_uint) -> c_int;
-        hipHostUnregister(Pointer) -> c_int;
         hipHostGetDevicePointer(*mut Pointer, Pointer, c_uint) -> c_int;
         hipPointerGetAttributes(*mut PointerAttributes, *const c_void) -> c_int;
         hipStreamCreateWithFlags(*mut Pointer, c_uint) -> c_int;
