@@ -9,8 +9,7 @@ use std::{
 };
 
 use cudarc::driver::sys::{
-    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE,
-    CUDA_MEMCPY2D,
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CUDA_MEMCPY2D,
     CUdevice_attribute::{self, *},
     CUevent_flags::{CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING},
     CUfunction_attribute::{self, *},
