@@ -33,6 +33,7 @@ use self::{
     measure::{Effort, Logs, Plan, Runner},
     model::{GpuSetup, Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
 };
+pub(crate) use self::{model::KernelSetup, sm3_gpu::kernel as kernel_setup};
 use crate::{
     complain, exit,
     output::print,
@@ -58,7 +59,7 @@ mod schema;
 mod sensors;
 mod setup;
 mod sm3;
-pub(crate) mod sm3_gpu;
+mod sm3_gpu;
 mod stats;
 mod summarise;
 

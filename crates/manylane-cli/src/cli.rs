@@ -27,7 +27,9 @@ Exit status:
 
 Environment:
   MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
-                    portable, sse, bmi2, avx2, avx512, neon or armcrypto";
+                    portable, sse, bmi2, avx2, avx512, neon or armcrypto
+  MANYLANE_CACHE    the folder for kernels compiled for AMD and Hygon GPUs [default:
+                    manylane in XDG_CACHE_HOME or ~/.cache], or off";
 
 /// The verbs; what each does is written at its arguments.
 #[derive(Debug, Subcommand)]
@@ -46,8 +48,10 @@ pub(crate) enum Command {
 pub(crate) struct Common {
     /// Where to compute: auto, cpu, cuda[:N], hip[:N] or all
     ///
-    /// This build computes on the CPU only: `auto`, `cpu` and `all` mean it, and the others are
-    /// refused.
+    /// `auto` takes what is fastest for the work at hand: GPUs too, where there is enough of it to
+    /// pay for opening them. `cuda` and `hip` are the first GPU of that kind; `all` is every GPU
+    /// there is together with the processor's cores. A device that fails during the work is given
+    /// up with a warning, and its part is done elsewhere.
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
     pub(crate) device: Device,
 

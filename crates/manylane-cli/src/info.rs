@@ -1,5 +1,6 @@
 //! `manylane info`: what there is to compute with, and what `auto` would choose.
 
+mod gpus;
 mod self_test;
 
 use std::fmt;
@@ -8,7 +9,10 @@ use manylane::cpu::{self, Machine};
 use manylane_engine::{Config, Engine, Explanation};
 use serde::Serialize;
 
-use self::self_test::Tested;
+use self::{
+    gpus::{Driver, GpuInfo},
+    self_test::Tested,
+};
 use crate::{bench::peers, complain, exit, output::print};
 
 /// Say which machines and libraries there are, and what `auto` chooses
@@ -18,12 +22,13 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
 
-    /// Compute known answers on every machine there is; exit status 1 if one is wrong
-    #[arg(long)]
-    self_test: bool,
+    /// Compute known answers on every machine and GPU there is; exit status 1 if one is wrong
+    ///
+    /// With a number, every GPU also computes so many random batches, which are compared with the
+    /// CPU.
+    #[arg(long, value_name = "BATCHES", num_args = 0..=1, require_equals = true, default_missing_value = "0")]
+    self_test: Option<u64>,
 }
-
-const NO_GPU: &str = "no GPU support in this build";
 
 /// Everything that is said.
 #[derive(Serialize)]
@@ -35,9 +40,9 @@ struct Info {
     machines: Vec<MachineInfo>,
     sm3: Choice,
     libraries: Vec<Library>,
-    /// None can be used by this build.
-    gpus: [(); 0],
-    gpu_note: &'static str,
+    gpus: Vec<GpuInfo>,
+    /// The vendors' drivers that were looked for.
+    gpu_drivers: Vec<Driver>,
     #[serde(skip_serializing_if = "Option::is_none")]
     self_test: Option<Vec<Tested>>,
 }
@@ -105,7 +110,7 @@ pub(crate) fn run(args: &Args) -> u8 {
 }
 
 impl Info {
-    fn gather(explanation: Explanation, self_test: bool) -> Self {
+    fn gather(explanation: Explanation, self_test: Option<u64>) -> Self {
         let Explanation { lanes, lane_count, stream, threads, why, .. } = explanation;
         let library = |found: peers::Found| match found.version {
             Ok(version) => Library { name: found.name, version: Some(version), missing: None },
@@ -113,6 +118,8 @@ impl Info {
         };
         let machine =
             |machine: Machine| MachineInfo { name: machine.name(), status: status(machine) };
+        let (gpu_drivers, gpus) = gpus::gather();
+        let self_test = self_test.map(|random| self_test::run(&gpus, random));
         Info {
             version: env!("CARGO_PKG_VERSION"),
             architecture: std::env::consts::ARCH,
@@ -126,9 +133,9 @@ impl Info {
                 why,
             },
             libraries: peers::looked_for().map(library).into(),
-            gpus: [],
-            gpu_note: NO_GPU,
-            self_test: self_test.then(self_test::run),
+            gpus,
+            gpu_drivers,
+            self_test,
         }
     }
 }
@@ -172,7 +179,15 @@ impl fmt::Display for Info {
             let not = if version.is_none() { "none: " } else { "" };
             writeln!(f, "  {name:<14} {not}{found}")?;
         }
-        write!(f, "\nGPUs\n  {}", self.gpu_note)?;
+        write!(f, "\nGPUs")?;
+        for gpu in &self.gpus {
+            write!(f, "\n  {:<14} {gpu}", gpu.id)?;
+        }
+        for Driver { vendor, missing } in &self.gpu_drivers {
+            if let Some(why) = missing {
+                write!(f, "\n  {vendor:<14} none: {why}")?;
+            }
+        }
         if let Some(tests) = &self.self_test {
             f.write_str("\n\nSelf-test")?;
             for Tested { machine, work, answers, failure } in tests {

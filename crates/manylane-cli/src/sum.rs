@@ -216,7 +216,7 @@ fn try_run(args: Args) -> Result<bool, Stop> {
     let Algorithm::Sm3 = args.algorithm;
     allow_more_files();
     let common = &args.common;
-    let config = Config { device: common.device, threads: common.jobs };
+    let config = Config { device: common.device, threads: common.jobs, ..Config::default() };
     let engine = Engine::new(config).map_err(|error| Stop::Usage(error.to_string()))?;
     let (function, kind) = match &args.hmac_key_file {
         None => (Function::hash(), Kind::Sm3),
@@ -277,9 +277,24 @@ fn try_run(args: Args) -> Result<bool, Stop> {
             print(&engine, &function, &counts, operands, &mut report)
         })
     }
-    .map_err(Stop::Write)?;
+    .map_err(Stop::Write);
+    tell(&engine, common.verbose);
+    let all_fine = all_fine?;
     output.finish().map_err(Stop::Write)?;
     Ok(all_fine)
+}
+
+/// Says which devices failed, and, if asked to, which did what.
+fn tell(engine: &Engine, verbose: bool) {
+    for warning in engine.warnings() {
+        complain!("warning: {warning}");
+    }
+    if verbose {
+        engine.explain().to_string().lines().for_each(|line| complain!("{line}"));
+        for share in engine.shares().iter().filter(|share| share.messages > 0) {
+            complain!("{}: {} messages, {} bytes", share.device, share.messages, share.bytes);
+        }
+    }
 }
 
 /// Raises the number of files that may be open to what this process may ask for: the usual one is

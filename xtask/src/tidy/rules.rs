@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 15] = [
+const UNSAFE: [&str; 16] = [
     "crates/manylane/src/sm3/armcrypto.rs",
     "crates/manylane/src/sm3/avx2.rs",
     "crates/manylane/src/sm3/avx512.rs",
@@ -17,6 +17,7 @@ const UNSAFE: [&str; 15] = [
     "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",
     "crates/manylane-cli/src/bench/sm3_gpu/device.rs",
+    "crates/manylane-cli/src/info/gpus/on_device.rs",
     "crates/manylane-cli/src/standard.rs",
     "crates/manylane-ct/src/valgrind.rs",
     "crates/manylane-engine/src/runtime.rs",

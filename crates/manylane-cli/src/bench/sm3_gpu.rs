@@ -1,5 +1,4 @@
-//! Suite `sm3-gpu`: SM3 on graphics processors, by the kernel alone and from the host's memory,
-//! beside the methods of others.
+//! Suite `sm3-gpu`: SM3 on graphics processors, by the kernel alone and from the host's memory.
 
 use std::{rc::Rc, time::Duration};
 
@@ -18,7 +17,6 @@ mod device;
 mod energy;
 mod host;
 mod kernels;
-mod padded;
 mod sweep;
 
 pub(super) use sweep::Launch;
@@ -158,7 +156,6 @@ fn group(
 fn contender(
     device: &Rc<Device>,
     name: String,
-    peer: bool,
     work: Rc<device::Work>,
     rng: &mut fastrand::Rng,
 ) -> Result<Contender, String> {
@@ -169,7 +166,7 @@ fn contender(
         name,
         kernel: None,
         work: super::measure::Work { bytes, units, counted_clocks: None },
-        peer,
+        peer: false,
         output: Vec::new(),
         call: Call::elsewhere(move |calls, _| {
             device.time(&work, calls).map_err(|why| why.to_string())

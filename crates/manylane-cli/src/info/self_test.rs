@@ -8,14 +8,17 @@ use manylane::{
 use manylane_cli::lines::hex_value;
 use serde::{Deserialize, Serialize};
 
+use super::gpus::{self, GpuInfo};
+
 /// The answers, in the only copy that there is of them.
 const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
 
 /// What one kernel made of the questions.
 #[derive(Serialize)]
 pub(super) struct Tested {
-    pub(super) machine: &'static str,
-    /// `lanes` or `stream`.
+    /// A machine of the processor, or a GPU.
+    pub(super) machine: String,
+    /// `lanes` or `stream`; `messages` or `random` on a GPU.
     pub(super) work: &'static str,
     /// Answers that were compared.
     pub(super) answers: usize,
@@ -51,12 +54,12 @@ struct Hmac {
 }
 
 /// Questions with their answers.
-struct Known {
-    messages: Vec<Vec<u8>>,
-    digests: Vec<Vec<u8>>,
-    mac_keys: Vec<Vec<u8>>,
-    mac_messages: Vec<Vec<u8>>,
-    macs: Vec<Vec<u8>>,
+pub(super) struct Known {
+    pub(super) messages: Vec<Vec<u8>>,
+    pub(super) digests: Vec<Vec<u8>>,
+    pub(super) mac_keys: Vec<Vec<u8>>,
+    pub(super) mac_messages: Vec<Vec<u8>>,
+    pub(super) macs: Vec<Vec<u8>>,
 }
 
 impl Known {
@@ -121,8 +124,9 @@ impl Known {
     }
 }
 
-/// Tests every kernel of every machine that is available.
-pub(super) fn run() -> Vec<Tested> {
+/// Tests every kernel of every machine that is available, and of the GPUs, these with so many
+/// random batches besides.
+pub(super) fn run(gpus: &[GpuInfo], random: u64) -> Vec<Tested> {
     let known = Known::read();
     let test = |machine: Machine, work, ask: fn(&Known, Machine) -> Result<usize, String>| {
         let result = known.as_ref().map_err(Clone::clone).and_then(|known| ask(known, machine));
@@ -130,7 +134,7 @@ pub(super) fn run() -> Vec<Tested> {
             Ok(answers) => (answers, None),
             Err(why) => (0, Some(why)),
         };
-        Tested { machine: machine.name(), work, answers, failure }
+        Tested { machine: machine.name().to_owned(), work, answers, failure }
     };
     let mut tests = Vec::new();
     for machine in Machine::ALL.into_iter().filter(|machine| machine.is_available()) {
@@ -141,10 +145,11 @@ pub(super) fn run() -> Vec<Tested> {
             tests.push(test(machine, "stream", Known::stream));
         }
     }
+    tests.extend(gpus::test(gpus, known.as_ref(), random));
     tests
 }
 
-fn slices(list: &[Vec<u8>]) -> Vec<&[u8]> {
+pub(super) fn slices(list: &[Vec<u8>]) -> Vec<&[u8]> {
     list.iter().map(|message| &message[..]).collect()
 }
 
@@ -157,7 +162,7 @@ fn ran_on(machine: Machine, kernel: Result<Option<Kernel>, manylane::Error>) -> 
     }
 }
 
-fn compare(
+pub(super) fn compare(
     what: &str,
     messages: &[&[u8]],
     got: &[[u8; sm3::DIGEST_LEN]],
@@ -188,7 +193,7 @@ mod tests {
 
     #[test]
     fn every_machine_passes_and_wrong_answers_do_not() {
-        let tests = run();
+        let tests = run(&[], 0);
         assert!(tests.len() >= 2, "portable has lanes and a stream");
         for tested in tests {
             assert_eq!(tested.failure, None, "{} {}", tested.machine, tested.work);

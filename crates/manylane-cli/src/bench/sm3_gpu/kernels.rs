@@ -2,15 +2,13 @@
 
 use std::rc::Rc;
 
-use manylane_gpu::Comparator;
-
 use super::{
-    Contender, Device, Group, amount, contender,
+    Device, Group, amount, contender,
     device::{Program, Shape, Work},
-    group, padded, thousands,
+    group, thousands,
 };
 
-/// Name of our contender, which the others are set in relation to.
+/// Name of the call that is measured.
 const OURS: &str = "hash_many";
 
 const PART: &str = "Kernel alone, data in device memory, digests stored";
@@ -60,30 +58,11 @@ fn equal(
     }
     let on = Rc::clone(&device);
     let build = move |rng: &mut fastrand::Rng| {
-        let work = |program, shape| Rc::new(Work { program, count, shape });
-        let rows = || Shape::Rows { len, stride };
-        let ours = work(Program::Hash(None), rows());
-        let mut contenders = vec![contender(&on, OURS.to_owned(), false, ours, rng)?];
-        if !len.is_multiple_of(64) || stride != len || on.no_comparators().is_some() {
-            return Ok(contenders);
-        }
-        for which in [
-            Comparator::Interleaved16,
-            Comparator::Interleaved8,
-            Comparator::Interleaved4,
-            Comparator::Plain,
-        ] {
-            let shape = match which {
-                Comparator::Plain => rows(),
-                _ => Shape::Interleaved { len },
-            };
-            let work = work(Program::Comparator(which, None), shape);
-            contenders.push(contender(&on, which.name().to_owned(), true, work, rng)?);
-        }
-        Ok(contenders)
+        let shape = Shape::Rows { len, stride };
+        let work = Rc::new(Work { program: Program::Hash(None), count, shape });
+        Ok(vec![contender(&on, OURS.to_owned(), work, rng)?])
     };
     Group {
-        base: Some(OURS),
         working_set: (count * stride) as u64,
         ..group(&device, &format!("kernel-{name}"), PART, parameter, quick, build)
     }
@@ -93,6 +72,7 @@ fn equal(
 fn unequal(device: &Rc<Device>, count: usize, quick: bool) -> Group {
     let device = Rc::clone(device);
     let mean = LONGEST / 2;
+    let name = format!("kernel-1-{LONGEST}-{count}");
     let count = device.affords(count, mean + mean / 8);
     let mut rng = fastrand::Rng::with_seed(LONGEST as u64);
     let lengths: Rc<[usize]> = (0..count).map(|_| rng.usize(1..=LONGEST)).collect();
@@ -103,16 +83,11 @@ fn unequal(device: &Rc<Device>, count: usize, quick: bool) -> Group {
         let ours = Rc::new(Work { program: Program::Hash(None), count, shape });
         let shape = Shape::Rows { len: mean, stride: mean };
         let fixed = Rc::new(Work { program: Program::Hash(None), count, shape });
-        let mut contenders: Vec<Contender> = vec![
-            contender(&on, OURS.to_owned(), false, ours, rng)?,
-            contender(&on, FIXED.to_owned(), false, fixed, rng)?,
-        ];
-        if on.no_comparators().is_none() {
-            contenders.extend(padded::contenders(&on, &lengths)?);
-        }
-        Ok(contenders)
+        Ok(vec![
+            contender(&on, OURS.to_owned(), ours, rng)?,
+            contender(&on, FIXED.to_owned(), fixed, rng)?,
+        ])
     };
-    let name = format!("kernel-1-{LONGEST}-{}", if count < 500_000 { "some" } else { "many" });
     let parameter = format!("{} × 1…8 KiB, uniform, at any byte", thousands(count));
     Group {
         base: Some(FIXED),
@@ -131,7 +106,7 @@ fn keyed(device: &Rc<Device>, quick: bool) -> Group {
     let build = move |rng: &mut fastrand::Rng| {
         let shape = Shape::Rows { len, stride: len };
         let work = Rc::new(Work { program: Program::Hmac, count, shape });
-        Ok(vec![contender(&on, "hmac_many".to_owned(), false, work, rng)?])
+        Ok(vec![contender(&on, "hmac_many".to_owned(), work, rng)?])
     };
     let parameter = format!("{}, each under a key of 32 B", amount(count, len));
     group(&device, &format!("hmac-{len}"), PART, parameter, quick, build)

@@ -3,8 +3,6 @@
 
 use std::rc::Rc;
 
-use manylane_gpu::Comparator;
-
 use super::{
     Device, Group, bytes_label, contender,
     device::{Program, Shape, Work},
@@ -16,12 +14,8 @@ const PART: &str = "Kernel alone, by threads per block and number of blocks";
 /// Lengths of the messages.
 const LENGTHS: [usize; 6] = [64, 4 << 10, 8 << 10, 32 << 10, 64 << 10, 128 << 10];
 
-/// Threads per block of our kernels, which are compiled for 256 at most: more share no more of a
-/// multiprocessor's registers.
-const OURS: [u32; 4] = [64, 128, 192, 256];
-
-/// Threads per block that HI-SM3 compares, here with its own layout and loads.
-const THEIRS: [u32; 4] = [256, 512, 768, 1024];
+/// Threads per block: HI-SM3's, as far as the kernel can be launched with them, and fewer.
+const THREADS: [u32; 7] = [64, 128, 192, 256, 512, 768, 1024];
 
 /// Blocks, in multiples of the multiprocessors.
 const WAVES: [u32; 5] = [1, 2, 4, 8, 16];
@@ -35,9 +29,11 @@ fn of_length(device: &Rc<Device>, len: usize, quick: bool) -> Group {
     let device = Rc::clone(device);
     let on = Rc::clone(&device);
     let build = move |rng: &mut fastrand::Rng| {
+        let kernels = on.sm3().kernels().map_err(|why| why.to_string())?;
+        let most = kernels.iter().map(|kernel| kernel.max_block).min().unwrap_or(0);
         let waves = if quick { &WAVES[..3] } else { &WAVES[..] };
         let mut contenders = Vec::new();
-        let mut add = |peer, threads: u32, launch: fn(u32) -> Program| {
+        for threads in THREADS.into_iter().filter(|&threads| threads <= most) {
             for wave in waves {
                 let blocks = wave * on.multiprocessors();
                 let count = (threads * blocks) as usize;
@@ -45,24 +41,9 @@ fn of_length(device: &Rc<Device>, len: usize, quick: bool) -> Group {
                 if on.affords(count, len) < count {
                     break;
                 }
-                let shape = match peer {
-                    false => Shape::Rows { len, stride: len },
-                    true => Shape::Interleaved { len },
-                };
-                let work = Rc::new(Work { program: launch(threads), count, shape });
-                let name = name(peer, threads, blocks);
-                contenders.push(contender(&on, name, peer, work, rng)?);
-            }
-            Ok::<(), String>(())
-        };
-        for threads in OURS {
-            add(false, threads, |threads| Program::Hash(Some(threads)))?;
-        }
-        if on.no_comparators().is_none() {
-            for threads in THEIRS {
-                add(true, threads, |threads| {
-                    Program::Comparator(Comparator::Interleaved16, Some(threads))
-                })?;
+                let shape = Shape::Rows { len, stride: len };
+                let work = Rc::new(Work { program: Program::Hash(Some(threads)), count, shape });
+                contenders.push(contender(&on, name(threads, blocks), work, rng)?);
             }
         }
         Ok(contenders)
@@ -71,18 +52,13 @@ fn of_length(device: &Rc<Device>, len: usize, quick: bool) -> Group {
     group(&device, &format!("blocks-{len}"), PART, parameter, quick, build)
 }
 
-/// Prefix of the names of launches of HI-SM3's method.
-const HI_SM3: &str = "HI-SM3: ";
-
-fn name(peer: bool, threads: u32, blocks: u32) -> String {
-    format!("{}{threads} × {blocks} blocks", if peer { HI_SM3 } else { "" })
+fn name(threads: u32, blocks: u32) -> String {
+    format!("{threads} × {blocks} blocks")
 }
 
 /// How a contender was launched, from its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::bench) struct Launch {
-    /// Whether by HI-SM3's method.
-    pub(in crate::bench) peer: bool,
     /// Threads per block.
     pub(in crate::bench) threads: u32,
     pub(in crate::bench) blocks: u32,
@@ -90,9 +66,8 @@ pub(in crate::bench) struct Launch {
 
 impl Launch {
     pub(in crate::bench) fn of(name: &str) -> Option<Self> {
-        let (peer, launch) = name.strip_prefix(HI_SM3).map_or((false, name), |rest| (true, rest));
-        let (threads, blocks) = launch.strip_suffix(" blocks")?.split_once(" × ")?;
-        Some(Launch { peer, threads: threads.parse().ok()?, blocks: blocks.parse().ok()? })
+        let (threads, blocks) = name.strip_suffix(" blocks")?.split_once(" × ")?;
+        Some(Launch { threads: threads.parse().ok()?, blocks: blocks.parse().ok()? })
     }
 }
 
@@ -102,10 +77,7 @@ mod tests {
 
     #[test]
     fn names_say_how_a_kernel_was_launched() {
-        for peer in [false, true] {
-            let launch = Launch { peer, threads: 256, blocks: 132 };
-            assert_eq!(Launch::of(&name(peer, 256, 132)), Some(launch));
-        }
+        assert_eq!(Launch::of(&name(256, 132)), Some(Launch { threads: 256, blocks: 132 }));
         assert_eq!(Launch::of("hash_many"), None);
     }
 }
