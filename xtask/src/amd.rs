@@ -129,7 +129,7 @@ fn planted(kernels: &Path, folder: &Path) -> Result {
 }
 
 /// Numbers of `library.rs` and what the vendor's headers call them.
-const NUMBERS: [(&str, &str); 22] = [
+const NUMBERS: [(&str, &str); 20] = [
     ("SUCCESS", "hipSuccess"),
     ("ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory"),
     ("ERROR_NO_DEVICE", "hipErrorNoDevice"),
@@ -147,9 +147,7 @@ const NUMBERS: [(&str, &str); 22] = [
     ("EVENT_DISABLE_TIMING", "hipEventDisableTiming"),
     ("EVENT_RELEASE_TO_SYSTEM", "hipEventReleaseToSystem"),
     ("HOST_PORTABLE", "hipHostMallocPortable"),
-    ("HOST_PORTABLE", "hipHostRegisterPortable"),
     ("HOST_MAPPED", "hipHostMallocMapped"),
-    ("HOST_MAPPED", "hipHostRegisterMapped"),
     ("HIP_5.architecture", "offsetof(hipDeviceProp_t, gcnArchName)"),
     ("HIP_5.memory_type_host", "hipMemoryTypeHost"),
 ];

@@ -288,13 +288,13 @@ mod tests {
 
     #[test]
     fn a_disassembly_is_read_alike() {
-        let text = "\
-0000000000003700 <sm3_hash_rows>:
-	v_alignbit_b32 v1, v2, v2, 20   // 000000003700: D1CE0001 02520502
-	s_endpgm                        // 000000003708: BF810000
-    .name:           sm3_hash_rows
-    .vgpr_count:     44
-";
+        let text = concat!(
+            "0000000000003700 <sm3_hash_rows>:\n",
+            "\tv_alignbit_b32 v1, v2, v2, 20   // 000000003700: D1CE0001 02520502\n",
+            "\ts_endpgm                        // 000000003708: BF810000\n",
+            "    .name:           sm3_hash_rows\n",
+            "    .vgpr_count:     44\n",
+        );
         let listing = Listing::parse(text);
         let kernel = listing.products().next().unwrap();
         assert_eq!(kernel.count("v_alignbit_b32"), 1);

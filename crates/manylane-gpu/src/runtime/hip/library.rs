@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn what_was_looked_for_is_named() {
-        let why = open(&["libno-such-1.so", "/no/such/libno-such-2.so"]).err().expect("not there");
+        let why = open(&["libno-such-1.so", "/no/such/libno-such-2.so"]).map(|_| ()).unwrap_err();
         assert_eq!(why, "none of libno-such-1.so, /no/such/libno-such-2.so is there");
     }
 
