@@ -12,6 +12,7 @@ events; ordering by length is included where messages differ. Needs the driver, 
 import argparse
 import ctypes as c
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -105,9 +106,9 @@ class Cuda:
         self.cuEventCreate(c.byref(event), 0)
         return event
 
-    def launch(self, function, grid, block, *arguments):
+    def launch(self, function, grid, block, *arguments, shared=0):
         pointers = (c.c_void_p * len(arguments))(*[c.addressof(a) for a in arguments])
-        self.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, None, pointers, None)
+        self.cuLaunchKernel(function, grid, 1, 1, block, 1, 1, shared, None, pointers, None)
 
 
 class Variant:
@@ -189,7 +190,7 @@ class Bench:
             messages = Messages(self.data, self.offsets, 0, 0, 0, 2, 0)
             yield ["1…8192 B", "ordered", messages, len(offsets) - 1, spans, offsets[-1]]
 
-    def enqueue(self, variant, kernel, messages, count, block, each):
+    def enqueue(self, variant, kernel, messages, count, block, each, shared):
         grid, number, one = -(-count // (block * each)), c.c_uint32(count), c.c_uint32(1)
         out, bins, order = (c.c_uint64(p) for p in (self.out, self.bins, self.order))
         launch, kernels = self.cuda.launch, variant.kernels
@@ -216,7 +217,7 @@ class Bench:
             launch(kernels["bin_offsets"], 1, 1024, bins)
             launch(kernels["bin_scatter"], tiles, 512, messages, extra, number, bins, order)
             launch(kernels["sm3_hash_many"], grid, block, messages, self.start, order, number, one,
-                   out)
+                   out, shared=shared)
 
     def check(self, kernel, count, spans):
         """Compares some digests, the first and the last among them, with the host's."""
@@ -245,6 +246,10 @@ class Bench:
 # Messages a thread takes one after the other, in the kernels that can.
 EACH = {"sm3_hash_32": (1, 4, 16), "sm3_hash_short": (1, 4, 16)}
 
+# Bytes of shared memory asked for and not used: with fewer threads at a time on a multiprocessor,
+# the longest messages, which decide when all is done, get on faster.
+SHARED = {"ordered": (0, 18 << 10, 24 << 10, 28 << 10, 37 << 10, 45 << 10)}
+
 
 def candidates_of(bench, variants, blocks, shape):
     """Every way to launch every variant, checked."""
@@ -252,10 +257,11 @@ def candidates_of(bench, variants, blocks, shape):
     right, wrong = [], 0
     for variant in variants:
         for block in blocks:
-            for each in EACH.get(kernel, (1,)):
+            ways = itertools.product(EACH.get(kernel, (1,)), SHARED.get(kernel, (0,)))
+            for each, shared in ways:
                 bench.cuda.cuMemsetD8_v2(c.c_uint64(bench.out), 0xA5, c.c_size_t(32 * count))
                 try:
-                    bench.enqueue(variant, kernel, messages, count, block, each)
+                    bench.enqueue(variant, kernel, messages, count, block, each, shared)
                     bench.cuda.cuCtxSynchronize()
                     why = bench.check(kernel, count, spans)
                 except RuntimeError as error:
@@ -264,30 +270,33 @@ def candidates_of(bench, variants, blocks, shape):
                     wrong += 1
                     print(f"WRONG {variant.name} {name} {block}: {why}")
                 else:
-                    right.append((variant, block, each, []))
+                    right.append((variant, block, each, shared, []))
     return right, wrong
 
 
-def measure(bench, variants, blocks, repeats, clock_hz):
+def measure(bench, variants, blocks, repeats, clock_hz, only):
     results, wrong = [], 0
     for shape in bench.shapes():
+        if only not in shape[0]:
+            continue
         name, kernel, messages, count, _, size = shape
         bench.padding = padding_block(messages.len)
         candidates, failed = candidates_of(bench, variants, blocks, shape)
         wrong += failed
         for _ in range(repeats):
-            for variant, block, each, times in candidates:
-                times.append(bench.time(variant, kernel, messages, count, block, each))
+            for variant, block, each, shared, times in candidates:
+                times.append(bench.time(variant, kernel, messages, count, block, each, shared))
         print(f"\n{name}, {count} messages, {size} bytes ({kernel})")
-        for variant, block, each, times in sorted(candidates, key=lambda x: statistics.median(x[3])):
+        ranked = sorted(candidates, key=lambda x: statistics.median(x[4]))
+        for variant, block, each, shared, times in ranked:
             seconds = statistics.median(times)
             rate = size / seconds
             registers = variant.registers["sm3_hash_many" if kernel == "ordered" else kernel]
             print(f"{rate / 1e9:8.1f} GB/s {count / seconds / 1e9:8.3f} G/s "
                   f"{rate / bench.sms / clock_hz:6.3f} B/SM/clk {seconds * 1e3:8.3f} ms "
-                  f"{block:5} threads x {each:2} {registers:3} regs  {variant.name}")
+                  f"{block:5} threads x {each:2} {registers:3} regs {shared:6} shared  {variant.name}")
             results.append({"shape": name, "kernel": kernel, "variant": variant.name,
-                            "block": block, "each": each, "count": count, "bytes": size,
+                            "block": block, "each": each, "shared": shared, "count": count, "bytes": size,
                             "seconds": times, "registers": registers})
     return results, wrong
 
@@ -298,6 +307,7 @@ def main():
     parser.add_argument("-o", "--output")
     parser.add_argument("-b", "--blocks", default="128,256")
     parser.add_argument("-r", "--repeats", type=int, default=7)
+    parser.add_argument("-s", "--shape", default="", help="only shapes whose name has this in it")
     parser.add_argument("-m", "--memory", type=float, default=4.25, help="GiB of messages")
     options = parser.parse_args()
     cuda = Cuda()
@@ -309,7 +319,7 @@ def main():
     print(f"{cuda.name()}, {bench.sms} SMs, {clock_hz / 1e9:.3f} GHz at most, "
           f"sm_{cuda.attribute(75)}{cuda.attribute(76)}")
     blocks = [int(block) for block in options.blocks.split(",")]
-    results, wrong = measure(bench, variants, blocks, options.repeats, clock_hz)
+    results, wrong = measure(bench, variants, blocks, options.repeats, clock_hz, options.shape)
     if options.output:
         with open(options.output, "w", encoding="utf-8") as file:
             json.dump({"device": cuda.name(), "sms": bench.sms, "clock_hz": clock_hz,

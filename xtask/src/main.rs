@@ -4,6 +4,7 @@ mod amd;
 mod arm;
 mod constant_time;
 mod fuzz;
+mod kernels;
 mod licences;
 mod needs;
 mod objcode;
@@ -41,7 +42,8 @@ enum Task {
     Test(suite::Options),
     /// The mechanical rules of the sources: unsafe code, file sizes, documents, manifests.
     Tidy,
-    /// The tables in the READMEs, from the records under bench/runs.
+    /// What is generated: the tables in the READMEs, from the records under bench/runs, and the GPU
+    /// kernels as PTX.
     Gen(readme::Options),
     /// Licences, origins and versions of all dependencies.
     Licences,
@@ -71,7 +73,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Test(options) => return suite::run(&options),
         Task::Tidy => tidy::run(),
-        Task::Gen(options) => readme::run(&options),
+        Task::Gen(options) => readme::run(&options).and_then(|()| kernels::generate(options.check)),
         Task::Licences => licences::run(),
         Task::Amd => amd::run(),
         Task::Ct => constant_time::valgrind(),

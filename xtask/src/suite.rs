@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, cargo, constant_time, licences, needs, objcode, output_of, readme, root,
+    Result, amd, arm, cargo, constant_time, kernels, licences, needs, objcode, output_of, readme, root,
     steps::Steps, tidy,
 };
 
@@ -130,6 +130,8 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         }
     }
     steps.check("kernels for AMD's GPUs", amd::run);
+    steps.check("kernels as PTX are what the sources give", || kernels::generate(true));
+    steps.check("kernels for NVIDIA's GPUs: registers, no spill", kernels::assemble);
     constant_time::steps(&mut steps, &machines);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
 

@@ -1,0 +1,62 @@
+//! What is best on which card: the one place for it.
+//!
+//! A row is *measured* where it says so, by `tune.py`; the others are *reasoned* from the
+//! architecture. A card of a later architecture than any row gets the last row of its vendor.
+
+use crate::{Info, Vendor};
+
+/// Threads per block of each kernel.
+pub(crate) struct Blocks {
+    pub(crate) many: u32,
+    pub(crate) rows: u32,
+    pub(crate) short: u32,
+    pub(crate) hmac: u32,
+    pub(crate) bin: u32,
+}
+
+/// The kernels of an architecture, and how to launch them.
+pub(crate) struct Tuning {
+    pub(crate) blocks: Blocks,
+    /// PTX, deflated; empty for HIP, where the sources are compiled at run time.
+    pub(crate) sm3_ptx: &'static [u8],
+    /// Macros for hipRTC, `NAME=VALUE`; none for CUDA.
+    pub(crate) hip_defines: &'static [&'static str],
+}
+
+/// Additions by the multiplier, beside the logic unit.
+const MULTIPLIER: &[u8] = include_bytes!("../ptx/sm3-multiplier.ptx.deflate");
+
+/// Plain additions.
+const PLAIN: &[u8] = include_bytes!("../ptx/sm3-plain.ptx.deflate");
+
+/// Pascal. Reasoned: it multiplies 32-bit integers in three steps of 16 bits, so additions stay
+/// additions; its multiprocessors hold as many threads as Hopper's.
+static PASCAL: Tuning = Tuning {
+    blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    sm3_ptx: PLAIN,
+    hip_defines: &[],
+};
+
+/// Volta to Blackwell. Measured on Hopper (H100 SXM); on the others reasoned: since Volta a
+/// multiprocessor multiplies 32-bit integers on a pipe of its own, at the rate of the logic unit.
+static VOLTA: Tuning = Tuning {
+    blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    sm3_ptx: MULTIPLIER,
+    hip_defines: &[],
+};
+
+/// AMD and Hygon. Reasoned: 256 threads are four waves of 64, one for each SIMD of a compute unit.
+static HIP: Tuning = Tuning {
+    blocks: Blocks { many: 256, rows: 256, short: 256, hmac: 256, bin: 512 },
+    sm3_ptx: &[],
+    hip_defines: &["LOAD_BYTES=16"],
+};
+
+/// The row of a card.
+pub(crate) fn tuning(info: &Info) -> &'static Tuning {
+    match info.id.vendor {
+        Vendor::Cuda if info.architecture.starts_with("sm_6") => &PASCAL,
+        Vendor::Cuda => &VOLTA,
+        Vendor::Hip => &HIP,
+    }
+}
