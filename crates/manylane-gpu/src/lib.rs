@@ -10,6 +10,10 @@
 //! | digests of messages that are in a GPU's memory | [`Sm3`] |
 //! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
 //!
+//! What hipRTC compiled is kept in `manylane` under `XDG_CACHE_HOME` or `~/.cache`, or in the folder
+//! that `MANYLANE_CACHE` names; `MANYLANE_CACHE=off` keeps nothing. The folder may be deleted at any
+//! time.
+//!
 //! Every kernel computes known answers on a device before its first use there.
 
 mod compile;
