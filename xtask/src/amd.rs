@@ -84,15 +84,19 @@ fn hiprtc(folder: &Path) -> Result<String> {
     let object = folder.join("hiprtc.co");
     // Of an earlier run.
     let _ = fs::remove_file(&object);
-    let test = "compile::tests::the_machines_compiler_takes_the_kernels";
+    let tests = [
+        "compile::tests::the_machines_compiler_takes_the_kernels",
+        "runtime::hip::tests::the_machines_library_answers",
+    ];
     run_command(
         cargo()
             .args(["test", "--quiet", "--locked", "--package", "manylane-gpu", "--lib", "--"])
-            .args(["--ignored", "--exact", test])
+            .args(["--ignored", "--exact"])
+            .args(tests)
             .env("MANYLANE_CODE_OBJECT", &object),
     )?;
     if !object.exists() {
-        return Err(format!("{test} did not run"));
+        return Err(format!("{tests:?} did not run"));
     }
     let code = output_of(Command::new(OBJDUMP).arg("--disassemble").arg(&object))?;
     let notes = output_of(Command::new(READELF).arg("--notes").arg(&object))?;

@@ -49,6 +49,8 @@ enum Task {
     Licences,
     /// The kernels' machine code for AMD's and Hygon's GPUs, by hipRTC and clang, without a GPU.
     Amd,
+    /// Registers and spills of the kernels on every architecture of NVIDIA, by its assemblers.
+    Ptxas,
     /// Constant time by valgrind: secrets marked undefined, no branch or index may depend on one.
     Ct,
     /// Constant time by the object code: secrets followed through every instruction of every
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         Task::Gen(options) => readme::run(&options).and_then(|()| kernels::generate(options.check)),
         Task::Licences => licences::run(),
         Task::Amd => amd::run(),
+        Task::Ptxas => kernels::assemble(),
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),

@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, cargo, constant_time, kernels, licences, needs, objcode, output_of, readme, root,
-    steps::Steps, tidy,
+    Result, amd, arm, cargo, constant_time, kernels, licences, needs, objcode, output_of, readme,
+    root, steps::Steps, tidy,
 };
 
 #[derive(Args)]

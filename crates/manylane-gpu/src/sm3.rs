@@ -393,6 +393,8 @@ impl Sm3 {
         let (bins, order) = (workspace.bins.pointer(), workspace.order.pointer());
         let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
         let block = tuning.blocks.bin;
+        // Several messages a thread: each block clears and adds up a thousand bins.
+        let threads = count.div_ceil(4);
         // Each thread block sums up its own histogram, which only pays for several messages.
         let threads = count.div_ceil(MESSAGES_PER_BIN_THREAD);
         // SAFETY: the arguments are the kernels'; `bins` and `order` are large enough, and what
@@ -452,8 +454,9 @@ impl Sm3 {
             argument(&out),
         ];
         let block = self.block.unwrap_or(self.kernels.tuning.blocks.short);
+        let threads = count.div_ceil(self.kernels.tuning.each);
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
-        unsafe { self.kernels.short.launch(stream, count, block, &mut arguments) }
+        unsafe { self.kernels.short.launch(stream, threads, block, &mut arguments) }
     }
 
     unsafe fn launch_32(
@@ -468,8 +471,9 @@ impl Sm3 {
         let mut arguments =
             [argument(&data), argument(&stride), argument(&count), argument(&ONE), argument(&out)];
         let block = self.block.unwrap_or(self.kernels.tuning.blocks.short);
+        let threads = count.div_ceil(self.kernels.tuning.each);
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
-        unsafe { self.kernels.hash_32.launch(stream, count, block, &mut arguments) }
+        unsafe { self.kernels.hash_32.launch(stream, threads, block, &mut arguments) }
     }
 
     #[expect(clippy::too_many_arguments, reason = "the kernel's own")]

@@ -17,6 +17,8 @@ pub(crate) struct Blocks {
 /// The kernels of an architecture, and how to launch them.
 pub(crate) struct Tuning {
     pub(crate) blocks: Blocks,
+    /// Messages that a thread of the kernels of short messages takes, one after the other.
+    pub(crate) each: u32,
     /// PTX, deflated; empty for HIP, where the sources are compiled at run time.
     pub(crate) sm3_ptx: &'static [u8],
     /// Macros for hipRTC, `NAME=VALUE`; none for CUDA.
@@ -33,6 +35,7 @@ const PLAIN: &[u8] = include_bytes!("../ptx/sm3-plain.ptx.deflate");
 /// additions; its multiprocessors hold as many threads as Hopper's.
 static PASCAL: Tuning = Tuning {
     blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    each: 4,
     sm3_ptx: PLAIN,
     hip_defines: &[],
 };
@@ -41,6 +44,7 @@ static PASCAL: Tuning = Tuning {
 /// multiprocessor multiplies 32-bit integers on a pipe of its own, at the rate of the logic unit.
 static VOLTA: Tuning = Tuning {
     blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    each: 4,
     sm3_ptx: MULTIPLIER,
     hip_defines: &[],
 };
@@ -48,6 +52,7 @@ static VOLTA: Tuning = Tuning {
 /// AMD and Hygon. Reasoned: 256 threads are four waves of 64, one for each SIMD of a compute unit.
 static HIP: Tuning = Tuning {
     blocks: Blocks { many: 256, rows: 256, short: 256, hmac: 256, bin: 512 },
+    each: 4,
     sm3_ptx: &[],
     hip_defines: &["LOAD_BYTES=16"],
 };
