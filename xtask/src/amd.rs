@@ -133,10 +133,11 @@ fn planted(kernels: &Path, folder: &Path) -> Result {
 }
 
 /// Numbers of `library.rs` and what the vendor's headers call them.
-const NUMBERS: [(&str, &str); 20] = [
+const NUMBERS: [(&str, &str); 21] = [
     ("SUCCESS", "hipSuccess"),
     ("ERROR_OUT_OF_MEMORY", "hipErrorOutOfMemory"),
     ("ERROR_NO_DEVICE", "hipErrorNoDevice"),
+    ("ERROR_INVALID_DEVICE", "hipErrorInvalidDevice"),
     ("ERROR_NOT_READY", "hipErrorNotReady"),
     ("ATTRIBUTE_CLOCK_RATE", "hipDeviceAttributeClockRate"),
     ("ATTRIBUTE_INTEGRATED", "hipDeviceAttributeIntegrated"),

@@ -35,6 +35,7 @@ const OLDEST: c_int = 50_000_000;
 pub(super) const SUCCESS: c_int = 0;
 pub(super) const ERROR_OUT_OF_MEMORY: c_int = 2;
 pub(super) const ERROR_NO_DEVICE: c_int = 100;
+pub(super) const ERROR_INVALID_DEVICE: c_int = 101;
 pub(super) const ERROR_NOT_READY: c_int = 600;
 
 /// `hipDeviceAttribute_t`.
