@@ -393,9 +393,6 @@ impl Sm3 {
         let (bins, order) = (workspace.bins.pointer(), workspace.order.pointer());
         let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
         let block = tuning.blocks.bin;
-        // Several messages a thread: each block clears and adds up a thousand bins.
-        let threads = count.div_ceil(4);
-        // Each thread block sums up its own histogram, which only pays for several messages.
         let threads = count.div_ceil(MESSAGES_PER_BIN_THREAD);
         // SAFETY: the arguments are the kernels'; `bins` and `order` are large enough, and what
         // the messages name is as the callers of this function were promised.
