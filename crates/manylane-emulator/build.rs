@@ -12,6 +12,9 @@ const LIBRARIES: [(&str, &str, &str); 2] =
 
 const KERNELS: &str = "../manylane-gpu/kernels";
 
+/// Other kernels instead, in the environment: with a fault that the sanitizers must find.
+const OTHER_KERNELS: &str = "MANYLANE_EMULATOR_KERNELS";
+
 /// What [`build`] is told by, in the environment: address and undefined-behaviour sanitizers.
 const SANITIZE: &str = "MANYLANE_EMULATOR_SANITIZE";
 
@@ -19,6 +22,7 @@ fn main() {
     println!("cargo::rerun-if-changed=src");
     println!("cargo::rerun-if-changed={KERNELS}");
     println!("cargo::rerun-if-env-changed={SANITIZE}");
+    println!("cargo::rerun-if-env-changed={OTHER_KERNELS}");
     let out = env::var("OUT_DIR").expect("set by cargo");
     let drivers = Path::new(&out).join("drivers");
     println!("cargo::rustc-env=MANYLANE_EMULATOR_DRIVERS={}", drivers.display());
@@ -61,7 +65,8 @@ fn compile(source: &str, sanitize: bool) -> String {
     let object = format!("{}/{source}.o", env::var("OUT_DIR").expect("set by cargo"));
     let mut command = compiler(sanitize);
     command.args(["-Wall", "-Wextra", "-Werror", "-c"]);
-    command.arg(format!("-I{KERNELS}")).args(["-I", &env::var("OUT_DIR").expect("set by cargo")]);
+    let kernels = env::var(OTHER_KERNELS).unwrap_or_else(|_| KERNELS.into());
+    command.arg(format!("-I{kernels}")).args(["-I", &env::var("OUT_DIR").expect("set by cargo")]);
     command.arg(format!("src/{source}")).args(["-o", &object]);
     run(command);
     object

@@ -3,6 +3,7 @@
 mod amd;
 mod arm;
 mod constant_time;
+mod emulated;
 mod fuzz;
 mod kernels;
 mod licences;
@@ -51,6 +52,8 @@ enum Task {
     Amd,
     /// Registers and spills of the kernels on every architecture of NVIDIA, by its assemblers.
     Ptxas,
+    /// The GPU kernels on the host, under the address and undefined-behaviour sanitizers.
+    Emulated,
     /// Constant time by valgrind: secrets marked undefined, no branch or index may depend on one.
     Ct,
     /// Constant time by the object code: secrets followed through every instruction of every
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
         Task::Licences => licences::run(),
         Task::Amd => amd::run(),
         Task::Ptxas => kernels::assemble(),
+        Task::Emulated => return emulated::run(),
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),

@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, cargo, constant_time, kernels, licences, needs, objcode, output_of, readme,
-    root, steps::Steps, tidy,
+    Result, amd, arm, cargo, constant_time, emulated, kernels, licences, needs, objcode, output_of,
+    readme, root, steps::Steps, tidy,
 };
 
 #[derive(Args)]
@@ -129,6 +129,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             ran.extend(processor.machines.iter().filter(|_| some).map(|name| name.to_string()));
         }
     }
+    emulated::steps(&mut steps);
     steps.check("kernels for AMD's GPUs", amd::run);
     steps.check("kernels as PTX are what the sources give", || kernels::generate(true));
     steps.check("kernels for NVIDIA's GPUs: registers, no spill", kernels::assemble);
