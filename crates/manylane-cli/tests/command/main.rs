@@ -1,6 +1,7 @@
 //! The `manylane` command as a user meets it: run as a process, against `cksum` and `openssl`.
 
 mod check;
+mod gpu;
 mod help;
 mod info;
 mod interop;

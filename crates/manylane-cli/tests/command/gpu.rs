@@ -1,0 +1,114 @@
+//! The command on emulated GPUs, and where there are none.
+
+use std::process::Command;
+
+use crate::support::{Dir, command, run, tool};
+
+/// The command with an emulated CUDA driver of these settings.
+fn with_gpu(settings: &str) -> Command {
+    let mut command = command();
+    command.env("LD_LIBRARY_PATH", manylane_emulator::library_dir());
+    command.env("MANYLANE_EMULATOR", settings);
+    command
+}
+
+/// A tree with files of many lengths.
+fn tree() -> Dir {
+    let dir = Dir::new();
+    for i in 0..300_usize {
+        dir.write(format!("tree/{}/{i}", i % 7), vec![i as u8; i * 37 % 9000]);
+    }
+    dir
+}
+
+#[test]
+fn digests_do_not_depend_on_the_device() {
+    let dir = tree();
+    let sum = "cd tree && find . -type f -print0 | sort -z | xargs -0 cksum -a sm3 --tag";
+    let expected = dir.run(tool("sh").args(["-c", sum]), b"");
+    let sorted = |text: String| {
+        let mut lines: Vec<String> = text.lines().map(|line| line.replace("./", "")).collect();
+        lines.sort();
+        lines
+    };
+    for device in ["auto", "cpu", "cuda", "cuda:1", "all"] {
+        let args = ["sum", "-r", "--device", device, "tree"];
+        let ran = dir.run(with_gpu("devices=2").args(args), b"");
+        ran.exits(0);
+        assert_eq!(ran.err, "", "{device}");
+        let got = sorted(ran.text().replace("(tree/", "("));
+        assert_eq!(got, sorted(expected.text()), "{device}");
+        assert_eq!(got.len(), 300);
+    }
+}
+
+#[test]
+fn a_device_that_is_not_there_is_wrong_usage() {
+    let dir = tree();
+    let args = ["sum", "--device", "cuda:7", "tree/0/0"];
+    let ran = dir.run(with_gpu("devices=2").args(args), b"");
+    ran.exits(2).prints("");
+    assert!(ran.err.contains("cuda:7"), "{}", ran.err);
+    let ran = dir.run(with_gpu("devices=0").args(["sum", "--device", "cuda", "tree/0/0"]), b"");
+    ran.exits(2).prints("");
+    let ran = dir
+        .run(with_gpu("driver_version=11080").args(["bench", "sm3-gpu", "--device", "cuda"]), b"");
+    ran.exits(2).prints("");
+    assert!(ran.err.contains("driver"), "{}", ran.err);
+}
+
+#[test]
+fn verbose_says_which_devices_there_are() {
+    let dir = tree();
+    let args = ["sum", "-v", "--device", "all", "tree/0/0"];
+    let ran = dir.run(with_gpu("devices=2").args(args), b"");
+    ran.exits(0);
+    for words in ["many messages:", "cuda:0", "cuda:1", "why:"] {
+        assert!(ran.err.contains(words), "{words} in {}", ran.err);
+    }
+}
+
+#[test]
+fn info_lists_and_tests_gpus() {
+    let ran = run(with_gpu("devices=2").args(["info", "--json", "--self-test=50"]), b"");
+    let info: serde_json::Value = serde_json::from_slice(&ran.is_fine().out).unwrap();
+    let gpus = info["gpus"].as_array().unwrap();
+    assert_eq!((gpus.len(), &gpus[1]["id"]), (2, &"cuda:1".into()));
+    for gpu in gpus {
+        assert_eq!(gpu["architecture"], "sm_90");
+        assert!(!gpu["kernels"].as_array().unwrap().is_empty());
+        for work in ["messages", "random"] {
+            let tests = info["self_test"].as_array().unwrap();
+            let test = tests.iter().find(|t| t["machine"] == gpu["id"] && t["work"] == work);
+            let test = test.expect("each GPU is tested");
+            assert!(test["failure"].is_null() && test["answers"].as_u64() > Some(50), "{test}");
+        }
+    }
+    let text = run(with_gpu("devices=1").arg("info"), b"").is_fine().text();
+    assert!(text.contains("\n  cuda:0 ") && text.contains("sm3_hash_many: "), "{text}");
+}
+
+#[test]
+fn wrong_digests_fail_the_self_test() {
+    // The first launches are the kernels' own test before their first use.
+    let ran = run(with_gpu("devices=1,flip_launch=1").args(["info", "--json", "--self-test"]), b"");
+    let info: serde_json::Value = serde_json::from_slice(&ran.exits(1).out).unwrap();
+    assert!(info["gpus"][0]["unusable"].as_str().unwrap().contains("wrong"), "{info}");
+}
+
+#[test]
+fn the_gpu_suite_leaves_records() {
+    let dir = Dir::new();
+    let args = ["bench", "sm3-gpu", "--quick", "--only", "blocks-64", "-o", "run"];
+    let ran = dir.run(with_gpu("devices=1").args(args), b"");
+    ran.exits(0);
+    let summary = std::fs::read(dir.path("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+    assert_eq!(summary["setup"]["gpus"][0]["id"], "cuda:0");
+    let results = summary["results"].as_array().unwrap();
+    assert!(results.len() >= 3 && results.iter().all(|r| r["group"] == "sm3-gpu/cuda:0/blocks-64"));
+    assert!(results.iter().all(|r| r["metrics"]["us_per_call"]["median"].as_f64() > Some(0.0)));
+    let png = std::fs::read(dir.path("run/blocks-cuda0.png")).expect("a plot");
+    assert!(png::Decoder::new(std::io::Cursor::new(png)).read_info().is_ok());
+    dir.manylane(["bench", "compare", "run", "run"]).exits(0);
+}
