@@ -75,6 +75,7 @@ struct Shared {
 #[derive(Default)]
 struct Slots {
     /// Boxed: they travel between threads, and the device knows their addresses.
+    #[expect(clippy::vec_box, reason = "a slot takes the box, not what is in it")]
     free: Vec<Box<Buffers>>,
     /// Slots that exist.
     made: usize,

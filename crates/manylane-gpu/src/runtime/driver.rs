@@ -12,6 +12,7 @@ pub struct DevicePointer(pub u64);
 impl DevicePointer {
     /// The address `bytes` further on.
     #[must_use]
+    #[expect(clippy::should_implement_trait, reason = "named as that of ordinary pointers")]
     pub fn add(self, bytes: usize) -> Self {
         DevicePointer(self.0 + bytes as u64)
     }
@@ -93,6 +94,7 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
         stream: Handle,
     ) -> Result<(), Error>;
     /// Rows of `width` bytes, `from_pitch` apart in host memory, `to_pitch` on the device.
+    #[expect(clippy::too_many_arguments, reason = "both drivers take so many")]
     unsafe fn copy_in_rows(
         &self,
         to: DevicePointer,
