@@ -4,8 +4,9 @@ use std::{
     fmt,
     num::NonZeroUsize,
     ops::{ControlFlow, Range},
-    sync::{Mutex, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
     thread::available_parallelism,
+    time::{Duration, Instant},
 };
 
 use manylane::{
@@ -14,9 +15,12 @@ use manylane::{
 };
 
 use crate::{
-    Config, Done, Error, Explanation, Function, Progress, Source, plan,
+    Config, Done, Error, Explanation, Function, Progress, Share, Source,
+    fleet::Fleet,
+    plan,
     runtime::{Pool, lock},
     sources,
+    together::{self, Crew, Job},
 };
 
 /// What a message costs beyond its length, in bytes: the padding block.
@@ -32,6 +36,9 @@ const MOST_PER_CORE: NonZeroUsize = NonZeroUsize::new(4).unwrap();
 /// See [`MOST_PER_CORE`].
 const MOST: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
+/// Time that the CPU must need for a batch for a GPU to be thought of.
+const WORTH_A_GPU: f64 = 250e-6;
+
 /// Spreads work over the devices of its [`Config`].
 ///
 /// Making one is cheap: threads start when work first pays for them. [`Engine::global`] is for
@@ -42,23 +49,26 @@ pub struct Engine {
     /// Messages that a thread takes side by side.
     lanes: usize,
     pool: Pool,
+    fleet: Arc<Fleet>,
 }
 
 impl Engine {
     /// An engine of that configuration.
     ///
     /// # Errors
-    /// None in this build, which has processor cores only; builds with other devices fail here
-    /// when a device that was asked for is not there.
+    /// [`Error::Gpu`] if the one GPU that was asked for cannot be used. With the other devices,
+    /// there are none: [`explain`](Self::explain) says what there is instead.
     pub fn new(config: Config) -> Result<Engine, Error> {
         let all = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let most = all().saturating_mul(MOST_PER_CORE).max(MOST);
         let threads = config.threads.unwrap_or_else(all).min(most);
+        let lanes = Lanes::new().count();
         Ok(Engine {
             threads,
             threads_asked: config.threads.is_some(),
-            lanes: Lanes::new().count(),
+            lanes,
             pool: Pool::new(threads.get() - 1),
+            fleet: Fleet::new(config.device, config.ring, lanes)?,
         })
     }
 
@@ -75,7 +85,18 @@ impl Engine {
 
     /// What this engine uses for what, and why.
     pub fn explain(&self) -> Explanation {
-        Explanation::new(self.threads(), self.threads_asked)
+        Explanation::new(self.threads(), self.threads_asked, &self.fleet)
+    }
+
+    /// What has been done on which device so far, this process's CPU first.
+    pub fn shares(&self) -> Vec<Share> {
+        self.fleet.shares()
+    }
+
+    /// What went wrong since the last call without making a result wrong: a GPU that was given up,
+    /// say. Each is told once.
+    pub fn warnings(&self) -> Vec<String> {
+        self.fleet.warnings()
     }
 
     /// SM3 of each message after the midstate's prefix, in order, into `out`; as
@@ -90,14 +111,22 @@ impl Engine {
         out: &mut [[u8; 32]],
     ) -> Result<(), manylane::Error> {
         let parts = plan::parts(messages, HASH_EXTRA, self.threads(), self.lanes);
-        if parts.len() == 1 || out.len() != messages.len() {
+        if out.len() != messages.len() {
             return sm3::hash_many_after(start, messages, out);
         }
-        self.spread(&parts, out, |part, out| {
-            let messages = messages.range(part.start, part.end);
-            sm3::hash_many_after(start, &messages, out).expect("as many results as messages");
-        });
-        Ok(())
+        if self.together(Job::Hash(start), messages, HASH_EXTRA, out) {
+            return Ok(());
+        }
+        self.alone(messages, || {
+            if parts.len() == 1 {
+                return sm3::hash_many_after(start, messages, out);
+            }
+            self.spread(&parts, out, |part, out| {
+                let messages = messages.range(part.start, part.end);
+                sm3::hash_many_after(start, &messages, out).expect("as many results as messages");
+            });
+            Ok(())
+        })
     }
 
     /// HMAC-SM3 of each message under its own key, in order, into `out`; as [`sm3::hmac_many`], on
@@ -113,15 +142,24 @@ impl Engine {
         out: &mut [[u8; 32]],
     ) -> Result<(), manylane::Error> {
         let parts = plan::parts(messages, HMAC_EXTRA, self.threads(), self.lanes);
-        if parts.len() == 1 || keys.len() != messages.len() || out.len() != messages.len() {
+        if keys.len() != messages.len() || out.len() != messages.len() {
             return sm3::hmac_many(keys, messages, out);
         }
-        self.spread(&parts, out, |part, out| {
-            let keys = keys.range(part.start, part.end);
-            let messages = messages.range(part.start, part.end);
-            sm3::hmac_many(&keys, &messages, out).expect("as many keys and results as messages");
-        });
-        Ok(())
+        if self.together(Job::Hmac(*keys), messages, HMAC_EXTRA, out) {
+            return Ok(());
+        }
+        self.alone(messages, || {
+            if parts.len() == 1 {
+                return sm3::hmac_many(keys, messages, out);
+            }
+            self.spread(&parts, out, |part, out| {
+                let keys = keys.range(part.start, part.end);
+                let messages = messages.range(part.start, part.end);
+                sm3::hmac_many(&keys, &messages, out)
+                    .expect("as many keys and results as messages");
+            });
+            Ok(())
+        })
     }
 
     /// Computes `function` of each source, in bounded memory, and hands each back through
@@ -179,6 +217,39 @@ impl Engine {
         sources::run(&self.pool, self.threads(), function, progress, sources, on_done)
     }
 
+    /// Computes a batch on CPU and GPUs, if these are to take part. Whether that was done.
+    fn together<'a>(
+        &self,
+        job: Job<'a>,
+        messages: &Messages<'a>,
+        extra: u64,
+        out: &'a mut [[u8; 32]],
+    ) -> bool {
+        let fleet = &self.fleet;
+        if !fleet.may_have_gpus() {
+            return false;
+        }
+        let cost = (messages.total_bytes() + extra * messages.len() as u64) as f64;
+        let seconds = cost / (fleet.thread_rate.get() * self.threads() as f64);
+        if fleet.with_cpus() && seconds < WORTH_A_GPU
+            || !fleet.takes_part(Duration::from_secs_f64(seconds))
+        {
+            return false;
+        }
+        let Engine { pool, lanes, .. } = self;
+        let crew = Crew { pool, fleet, threads: self.threads(), lanes: *lanes };
+        together::run(&crew, job, *messages, extra, out)
+    }
+
+    /// Does something on the CPU, and counts it.
+    fn alone<R>(&self, messages: &Messages, work: impl FnOnce() -> R) -> R {
+        let begun = Instant::now();
+        let result = work();
+        self.fleet.worked(begun.elapsed());
+        self.fleet.cpu.add(messages.len() as u64, messages.total_bytes());
+        result
+    }
+
     /// Does `work` on each part of `out`, on as many threads as there are parts.
     fn spread(
         &self,
@@ -200,6 +271,12 @@ impl Engine {
             }
         };
         self.pool.run(self.threads().min(parts.len()) - 1, &job, job);
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.fleet.close();
     }
 }
 

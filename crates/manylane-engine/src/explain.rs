@@ -7,6 +7,8 @@ use manylane::{
     sm3::{Lanes, Sm3},
 };
 
+use crate::fleet::{Fleet, Member};
+
 /// What an [`Engine`](crate::Engine) uses for what; made by
 /// [`Engine::explain`](crate::Engine::explain).
 ///
@@ -22,12 +24,44 @@ pub struct Explanation {
     pub stream: Machine,
     /// Threads that compute, the caller's among them.
     pub threads: usize,
+    /// GPUs that have been opened.
+    pub gpus: Vec<GpuExplanation>,
     /// Reasons for these choices, each one clause.
     pub why: Vec<String>,
 }
 
+/// A GPU of an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GpuExplanation {
+    /// `cuda:0` and so on.
+    pub id: String,
+    /// The vendor's name for it.
+    pub name: String,
+    /// `sm_90`, `gfx90a` and so on.
+    pub architecture: String,
+    /// Rate at which it takes in and hashes, in millions of bytes a second, blocks of padding
+    /// included; as last measured, if it has had enough to do for that.
+    pub rate: Option<u64>,
+    /// Why it was given up, if it was.
+    pub given_up: Option<String>,
+}
+
+impl GpuExplanation {
+    fn new(member: &Member) -> Self {
+        let info = member.ring().gpu().info();
+        GpuExplanation {
+            id: info.id.to_string(),
+            name: info.name.clone(),
+            architecture: info.architecture.clone(),
+            rate: member.measured().map(|rate| (rate / 1e6) as u64),
+            given_up: member.lost().map(ToString::to_string),
+        }
+    }
+}
+
 impl Explanation {
-    pub(crate) fn new(threads: usize, threads_asked: bool) -> Self {
+    pub(crate) fn new(threads: usize, threads_asked: bool, fleet: &Fleet) -> Self {
         // The order in which the library itself chooses: the last available one.
         let best = |can: &dyn Fn(Machine) -> bool| {
             Machine::ALL.into_iter().rev().find(|m| can(*m)).unwrap_or(Machine::Portable)
@@ -48,17 +82,29 @@ impl Explanation {
         } else {
             "one thread for each core that this process may use".to_owned()
         });
-        why.push("this build has no code for graphics processors".to_owned());
-        Explanation { lanes, lane_count: Lanes::new().count(), stream, threads, why }
+        let (members, gpu_why) = fleet.describe();
+        why.extend(gpu_why);
+        let gpus = members.iter().map(|member| GpuExplanation::new(member)).collect();
+        Explanation { lanes, lane_count: Lanes::new().count(), stream, threads, gpus, why }
     }
 }
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Explanation { lanes, lane_count, stream, threads, why } = self;
+        let Explanation { lanes, lane_count, stream, threads, gpus, why } = self;
         writeln!(f, "many messages: {lanes}, {lane_count} lanes on each thread")?;
         writeln!(f, "one stream: {stream}")?;
         writeln!(f, "threads: {threads}")?;
+        for GpuExplanation { id, name, architecture, rate, given_up } in gpus {
+            write!(f, "{id}: {name} ({architecture})")?;
+            if let Some(rate) = rate {
+                write!(f, ", {}.{} GB/s", rate / 1000, rate % 1000 / 100)?;
+            }
+            match given_up {
+                Some(why) => writeln!(f, ", given up: {why}")?,
+                None => writeln!(f)?,
+            }
+        }
         write!(f, "why: {}", why.join("; "))
     }
 }

@@ -1,7 +1,7 @@
 //! Which machine does which part.
 //!
 //! [`manylane`] computes on the calling thread, from memory. This crate spreads that over the
-//! cores of the machine and feeds it from files, pipes and servers:
+//! cores of the machine and its GPUs, and feeds it from files, pipes and servers:
 //!
 //! | want | call |
 //! |---|---|
@@ -9,23 +9,29 @@
 //! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
 //! | digests of single messages that arrive from many tasks of a server | [`Batcher`] |
 //! | what would run where, and why | [`Engine::explain`] |
+//! | what ran where | [`Engine::shares`], [`Engine::warnings`] |
 //!
 //! Loading this crate starts nothing. Threads start when work first pays for them, and a process
 //! made by `fork` gets its own.
 
 mod batcher;
 mod config;
+mod cost;
 mod engine;
 mod explain;
+mod fleet;
 mod function;
 mod plan;
 mod runtime;
+mod share;
 mod source;
 mod sources;
+mod together;
 
 pub use batcher::{BatchFuture, Batcher, BatcherConfig, Closed};
 pub use config::{Config, Device, Error};
 pub use engine::Engine;
-pub use explain::Explanation;
+pub use explain::{Explanation, GpuExplanation};
+pub use fleet::Share;
 pub use function::Function;
 pub use source::{Done, Progress, Source, Summary};

@@ -1,0 +1,371 @@
+//! Which GPUs an engine has, and what became of them.
+
+use std::{
+    process,
+    sync::{
+        Arc, Mutex, OnceLock, RwLock,
+        atomic::{
+            AtomicBool, AtomicU64, AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use manylane_gpu::{DeviceId, Error, Gpu, Ring, RingConfig, Vendor, devices};
+
+use crate::{
+    Device,
+    cost::{Backlog, GpuState, Rate, chain_rate},
+    runtime::lock,
+};
+
+/// Work on the CPU, done or foreseen, from which it pays to open GPUs beside it: as long as that
+/// takes.
+const OPENING: Duration = Duration::from_millis(500);
+
+/// A rate to begin with: what any bus of a discrete GPU since 2012 carries.
+const GUESS: f64 = 12e9;
+
+/// Slots of a ring. Where threads fill them, a slot is being filled five times as long as it is
+/// copied (8 and 50 GB/s), and as many as wait for the copy must be ready beside these. Twelve of
+/// 16 MiB take as much memory as six of 32.
+fn ring_config() -> RingConfig {
+    RingConfig { slots: 12, slot_bytes: 16 << 20, ..RingConfig::default() }
+}
+
+/// What has been done on one device so far.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Share {
+    /// `cpu`, `cuda:0` and so on.
+    pub device: String,
+    /// Messages whose digests came from there.
+    pub messages: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+}
+
+/// A counter of that.
+#[derive(Default)]
+pub(crate) struct Counter {
+    messages: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Counter {
+    pub(crate) fn add(&self, messages: u64, bytes: u64) {
+        self.messages.fetch_add(messages, Relaxed);
+        self.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    fn share(&self, device: String) -> Share {
+        let (messages, bytes) = (self.messages.load(Relaxed), self.bytes.load(Relaxed));
+        Share { device, messages, bytes }
+    }
+}
+
+/// A GPU in use.
+pub(crate) struct Member {
+    ring: Ring,
+    rate: Rate,
+    backlog: Mutex<Backlog>,
+    pub(crate) done: Counter,
+    /// Why it was given up.
+    lost: OnceLock<Error>,
+}
+
+impl Member {
+    fn new(ring: Ring) -> Self {
+        Member {
+            ring,
+            rate: Rate::new(GUESS),
+            backlog: Mutex::default(),
+            done: Counter::default(),
+            lost: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    pub(crate) fn id(&self) -> DeviceId {
+        self.ring.gpu().info().id
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.ring.is_lost() || self.lost.get().is_some()
+    }
+
+    /// Why.
+    pub(crate) fn lost(&self) -> Option<&Error> {
+        self.lost.get()
+    }
+
+    /// What it hashes of one message in a second, in bytes.
+    pub(crate) fn chain_rate(&self) -> f64 {
+        chain_rate(self.ring.gpu().info().clock_khz)
+    }
+
+    /// Its rate, if it has been measured.
+    pub(crate) fn measured(&self) -> Option<f64> {
+        Some(self.rate.get()).filter(|&rate| rate != GUESS)
+    }
+
+    /// As the plan sees it. `usual` is the length of a message, `most` the cost of a full slot.
+    pub(crate) fn state(&self, now: f64, usual: f64, staged: bool, most: f64) -> GpuState {
+        let chain = usual / self.chain_rate();
+        // Each message has one thread: long ones leave most of a GPU idle.
+        let config = self.ring.config();
+        let at_a_time = (config.slot_bytes as f64 / usual.max(1.0)).max(1.0) * config.slots as f64;
+        let rate = self.rate.get().min(at_a_time * self.chain_rate());
+        let back = lock(&self.backlog).end(now, rate);
+        GpuState { rate, back, chain, staged, most }
+    }
+
+    pub(crate) fn took(&self, now: f64, cost: u64, usual: f64, staged: bool) {
+        lock(&self.backlog).took(now, cost, usual / self.chain_rate(), staged);
+    }
+
+    pub(crate) fn back(&self, now: f64, cost: u64) {
+        if let Some((cost, seconds)) = lock(&self.backlog).back(now, cost) {
+            self.rate.measured(cost, seconds);
+        }
+    }
+}
+
+/// All GPUs of an engine.
+pub(crate) struct Fleet {
+    device: Device,
+    config: RingConfig,
+    pid: u32,
+    /// What times count from.
+    epoch: Instant,
+    members: RwLock<Arc<[Arc<Member>]>>,
+    /// How often `members` has changed.
+    version: AtomicUsize,
+    opening: Mutex<Option<JoinHandle<()>>>,
+    /// Whether it has been begun.
+    opened: AtomicBool,
+    /// Whether the engine is going.
+    abandoned: AtomicBool,
+    /// Nanoseconds that the CPU has worked alone.
+    worked: AtomicU64,
+    pub(crate) cpu: Counter,
+    /// Cost a second of a CPU thread.
+    pub(crate) thread_rate: Rate,
+    /// Why GPUs are not there.
+    notes: Mutex<Vec<String>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Fleet {
+    /// Opens what has to be there from the beginning. `lanes` is what a CPU thread has.
+    pub(crate) fn new(
+        device: Device,
+        config: Option<RingConfig>,
+        lanes: usize,
+    ) -> Result<Arc<Fleet>, crate::Error> {
+        let fleet = Arc::new(Fleet {
+            device,
+            config: config.unwrap_or_else(ring_config),
+            pid: process::id(),
+            epoch: Instant::now(),
+            members: RwLock::new(Arc::new([])),
+            version: AtomicUsize::new(0),
+            opening: Mutex::default(),
+            opened: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            worked: AtomicU64::new(0),
+            cpu: Counter::default(),
+            thread_rate: Rate::new(0.14e9 * lanes as f64),
+            notes: Mutex::default(),
+            warnings: Mutex::default(),
+        });
+        if let Some(id) = device.gpu() {
+            let error = |error| crate::Error::Gpu { id, error };
+            fleet.open(id).map_err(error)?;
+            fleet.opened.store(true, SeqCst);
+        } else if device == Device::All {
+            fleet.opened.store(true, SeqCst);
+            fleet.open_all();
+        }
+        Ok(fleet)
+    }
+
+    fn open(&self, id: DeviceId) -> Result<(), Error> {
+        let gpu = Gpu::open(id)?;
+        if self.abandoned.load(SeqCst) {
+            return Ok(());
+        }
+        let member = Arc::new(Member::new(Ring::new(&gpu, self.config.clone())?));
+        let mut members = self.members.write().unwrap_or_else(|e| e.into_inner());
+        *members = members.iter().cloned().chain([member]).collect();
+        self.version.fetch_add(1, SeqCst);
+        Ok(())
+    }
+
+    /// Opens every GPU there is, as far as it can be.
+    fn open_all(&self) {
+        for vendor in Vendor::ALL {
+            if self.abandoned.load(SeqCst) {
+                return;
+            }
+            let infos = match devices(vendor) {
+                Ok(infos) if infos.is_empty() => {
+                    lock(&self.notes).push(format!("the {vendor} driver finds no GPU"));
+                    continue;
+                }
+                Ok(infos) => infos,
+                Err(error) => {
+                    lock(&self.notes).push(error.to_string());
+                    continue;
+                }
+            };
+            for info in infos {
+                if self.abandoned.load(SeqCst) {
+                    return;
+                }
+                if let Err(error) = self.open(info.id) {
+                    let text = format!("{} is not used: {error}", info.id);
+                    lock(&self.notes).push(text.clone());
+                    lock(&self.warnings).push(text);
+                }
+            }
+        }
+    }
+
+    /// Whether this is the process that made it: GPU drivers do not survive a `fork`, and locks
+    /// may be held for ever in a child.
+    fn is_ours(&self) -> bool {
+        self.pid == process::id()
+    }
+
+    /// Whether CPU threads take what GPUs could.
+    pub(crate) fn with_cpus(&self) -> bool {
+        self.device.gpu().is_none()
+    }
+
+    /// Seconds since some moment.
+    pub(crate) fn now(&self) -> f64 {
+        self.epoch.elapsed().as_secs_f64()
+    }
+
+    /// How often [`members`](Self::members) has changed.
+    pub(crate) fn version(&self) -> usize {
+        self.version.load(SeqCst)
+    }
+
+    /// GPUs to be used now.
+    pub(crate) fn members(&self) -> Vec<Arc<Member>> {
+        if !self.is_ours() {
+            return Vec::new();
+        }
+        let members = self.members.read().unwrap_or_else(|e| e.into_inner());
+        members.iter().filter(|member| !member.is_lost()).cloned().collect()
+    }
+
+    /// Whether it is worth asking [`takes_part`](Self::takes_part).
+    pub(crate) fn may_have_gpus(&self) -> bool {
+        self.device != Device::Cpu
+            && self.is_ours()
+            && (self.version() > 0 || self.device == Device::Auto)
+    }
+
+    /// Whether GPUs take part, or may soon, in work that takes the CPU that long; if it pays,
+    /// begins to open them.
+    pub(crate) fn takes_part(self: &Arc<Self>, foreseen: Duration) -> bool {
+        if self.device == Device::Cpu || !self.is_ours() {
+            return false;
+        }
+        if self.device == Device::Auto && !self.opened.load(SeqCst) {
+            let worked = Duration::from_nanos(self.worked.load(Relaxed));
+            if worked + foreseen < OPENING || self.opened.swap(true, SeqCst) {
+                return false;
+            }
+            let fleet = Arc::clone(self);
+            let name = "manylane-gpus".to_owned();
+            let open = move || fleet.open_all();
+            *lock(&self.opening) = thread::Builder::new().name(name).spawn(open).ok();
+            return true;
+        }
+        let is_opening = lock(&self.opening).as_ref().is_some_and(|thread| !thread.is_finished());
+        is_opening || !self.members().is_empty()
+    }
+
+    /// Counts time that the CPU has worked alone.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.worked.fetch_add(time.as_nanos() as u64, Relaxed);
+    }
+
+    /// Gives a GPU up for good; warns the first time.
+    pub(crate) fn lose(&self, member: &Member, error: Error) {
+        // This is what all others learn, while one knows why.
+        if matches!(error, Error::Lost(_)) {
+            return;
+        }
+        let text = format!("{} is given up, its work is done elsewhere: {error}", member.id());
+        if member.lost.set(error).is_ok() {
+            lock(&self.warnings).push(text);
+            self.version.fetch_add(1, SeqCst);
+        }
+    }
+
+    /// Warnings since the last call.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        if !self.is_ours() {
+            return Vec::new();
+        }
+        std::mem::take(&mut *lock(&self.warnings))
+    }
+
+    /// What has been done where.
+    pub(crate) fn shares(&self) -> Vec<Share> {
+        let mut shares = vec![self.cpu.share("cpu".to_owned())];
+        if self.is_ours() {
+            let members = self.members.read().unwrap_or_else(|e| e.into_inner());
+            shares.extend(members.iter().map(|m| m.done.share(m.id().to_string())));
+        }
+        shares
+    }
+
+    /// All GPUs that were opened, also those given up; and clauses that say why there are no others.
+    pub(crate) fn describe(&self) -> (Vec<Arc<Member>>, Vec<String>) {
+        if !self.is_ours() {
+            let why = "a forked process computes without the GPUs of its parent".to_owned();
+            return (Vec::new(), vec![why]);
+        }
+        let members: Vec<_> =
+            self.members.read().unwrap_or_else(|e| e.into_inner()).iter().cloned().collect();
+        let mut why = lock(&self.notes).clone();
+        match self.device {
+            Device::Cpu => why.push("processor cores only, as asked for".to_owned()),
+            Device::Auto if !self.opened.load(SeqCst) => why.push(format!(
+                "GPUs are looked for when the processor has worked {:.1} s",
+                OPENING.as_secs_f64()
+            )),
+            Device::Cuda(_) | Device::Hip(_) => why.push(
+                "the GPU takes everything but messages longer than a slot of its ring".to_owned(),
+            ),
+            Device::Auto | Device::All => {}
+        }
+        if self.device != Device::Cpu {
+            why.push("GPUs take batches in memory; files are hashed by the processor".to_owned());
+        }
+        (members, why)
+    }
+
+    /// Lets the thread that opens GPUs end, and waits for that: it must not be in the driver when
+    /// the process exits. That takes as long as its current step, some tenths of a second at most.
+    pub(crate) fn close(&self) {
+        if self.is_ours() {
+            self.abandoned.store(true, SeqCst);
+            if let Some(thread) = lock(&self.opening).take() {
+                // Had it panicked, there would be no GPU and nothing else amiss.
+                let _ = thread.join();
+            }
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! One batch in memory, computed by CPU threads and GPUs together.
+//!
+//! Every thread does the same: it collects what GPUs have finished, gives them more if the plan
+//! ([`cost`](crate::cost)) says that all end sooner so, and otherwise hashes a part itself.
+
+use std::{
+    collections::VecDeque,
+    hint::spin_loop,
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use manylane::{
+    Messages, Shape,
+    sm3::{self, Midstate},
+};
+use manylane_gpu::{Error, Gpu, Pending, Slot, Start};
+use zeroize::Zeroize;
+
+use crate::{
+    cost::{GpuState, Situation, longest},
+    fleet::{Fleet, Member},
+    runtime::{Pool, lock},
+    share::{Board, Group, Part, Weights},
+};
+
+/// How long a thread that has nothing to do looks for news before it sleeps between looks.
+const SPIN: Duration = Duration::from_micros(100);
+
+/// How long it sleeps then.
+const NAP: Duration = Duration::from_micros(20);
+
+/// Messages that stay on the CPU for their length, at most; with more, all do.
+const MOST_LONG: usize = 8192;
+
+/// Batches under way that are looked at in one go: they come back nearly in order.
+const LOOK_AT: usize = 4;
+
+/// What is computed of each message.
+#[derive(Clone, Copy)]
+pub(crate) enum Job<'a> {
+    Hash(&'a Midstate),
+    /// Under these keys.
+    Hmac(Messages<'a>),
+}
+
+impl<'a> Job<'a> {
+    fn keys(self) -> Option<Messages<'a>> {
+        match self {
+            Job::Hash(_) => None,
+            Job::Hmac(keys) => Some(keys),
+        }
+    }
+
+    /// Computes messages `first..`, as many as there is room for, on this thread.
+    fn compute(self, messages: &Messages, first: usize, out: &mut [[u8; 32]]) {
+        let end = first + out.len();
+        let messages = messages.range(first, end);
+        match self {
+            Job::Hash(start) => sm3::hash_many_after(start, &messages, out),
+            Job::Hmac(keys) => sm3::hmac_many(&keys.range(first, end), &messages, out),
+        }
+        .expect("as many results as messages and keys");
+    }
+}
+
+/// Who computes.
+pub(crate) struct Crew<'r> {
+    pub(crate) pool: &'r Pool,
+    pub(crate) fleet: &'r Arc<Fleet>,
+    pub(crate) threads: usize,
+    /// Messages that a thread takes side by side.
+    pub(crate) lanes: usize,
+}
+
+/// A batch on its way through a GPU.
+struct Flight<'a> {
+    pending: Pending<'a>,
+    part: Part<'a>,
+    cost: u64,
+    member: Arc<Member>,
+}
+
+/// The GPUs as a thread last saw them, and whether each reads the messages where they are.
+struct Seen {
+    version: usize,
+    gpus: Vec<(Arc<Member>, bool)>,
+}
+
+struct Run<'r, 'a> {
+    crew: &'r Crew<'r>,
+    job: Job<'a>,
+    messages: Messages<'a>,
+    weights: Weights<'a>,
+    /// Usual length of a message.
+    usual: f64,
+    /// Cost of a message beyond its length.
+    extra: f64,
+    board: Mutex<Board<'a>>,
+    flights: Mutex<VecDeque<Flight<'a>>>,
+    /// Messages without a digest.
+    open: AtomicUsize,
+    /// Threads that are filling slots.
+    feeding: AtomicUsize,
+}
+
+/// Computes all messages, as many as `out` has room for. `false`, and nothing done, if that is
+/// better left to the CPU alone.
+pub(crate) fn run<'a>(
+    crew: &Crew,
+    job: Job<'a>,
+    messages: Messages<'a>,
+    extra: u64,
+    out: &'a mut [[u8; 32]],
+) -> bool {
+    let (fleet, count) = (crew.fleet, messages.len());
+    let weights = Weights::new(messages, job.keys(), extra);
+    let usual = messages.total_bytes() as f64 / count.max(1) as f64;
+    let members = fleet.members();
+    let slot_bytes = members.iter().map(|m| m.ring().config().slot_bytes as u64).min();
+    let slot_bytes = slot_bytes.unwrap_or(u64::MAX);
+    let limit = if fleet.with_cpus() {
+        let now = fleet.now();
+        let gpus: Vec<_> = members.iter().map(|m| m.state(now, usual, false, 1e9)).collect();
+        let threads = crew.threads as f64;
+        let left = weights.cost(0, count) as f64;
+        let situation =
+            Situation { left, thread_rate: fleet.thread_rate.get(), threads, gpus: &gpus };
+        let chain = members.iter().map(|m| m.chain_rate()).fold(50e6, f64::min);
+        slot_bytes.min(longest(chain, situation.end()) as u64)
+    } else {
+        slot_bytes
+    };
+    let most = if fleet.with_cpus() { MOST_LONG } else { count };
+    let Some(long) = weights.long(limit.max(1), most) else { return false };
+    if fleet.with_cpus() && count / (long.len() + 1) < 2 * crew.lanes {
+        return false;
+    }
+    let board = Board::new(&weights, &long, out, crew.threads, crew.lanes);
+    let run = Run {
+        crew,
+        job,
+        messages,
+        weights,
+        usual,
+        extra: extra as f64,
+        board: Mutex::new(board),
+        flights: Mutex::default(),
+        open: AtomicUsize::new(count),
+        feeding: AtomicUsize::new(0),
+    };
+    // Threads leave when there is nothing to take; should a GPU fail after that, they come again.
+    while run.open.load(SeqCst) > 0 {
+        crew.pool.run(crew.threads - 1, &|| run.work(false), || run.work(true));
+    }
+    true
+}
+
+impl<'a> Run<'_, 'a> {
+    /// What each thread does.
+    fn work(&self, is_caller: bool) {
+        let mut seen = self.look();
+        let mut idle = None;
+        loop {
+            if seen.version != self.crew.fleet.version() {
+                seen = self.look();
+            }
+            let collected = self.collect();
+            if self.feed(&seen) || self.compute(&seen) || collected {
+                idle = None;
+                continue;
+            }
+            if lock(&self.board).is_empty() && (!is_caller || lock(&self.flights).is_empty()) {
+                return;
+            }
+            if idle.get_or_insert_with(Instant::now).elapsed() < SPIN {
+                spin_loop();
+            } else {
+                thread::sleep(NAP);
+            }
+        }
+    }
+
+    fn look(&self) -> Seen {
+        let fleet = self.crew.fleet;
+        let version = fleet.version();
+        let with_pinned = |member: Arc<Member>| {
+            let pinned = self.is_pinned(member.ring().gpu());
+            (member, pinned)
+        };
+        Seen { version, gpus: fleet.members().into_iter().map(with_pinned).collect() }
+    }
+
+    fn is_pinned(&self, gpu: &Gpu) -> bool {
+        let Job::Hash(_) = self.job else { return false };
+        match self.messages.shape() {
+            Shape::Strided { data, .. }
+            | Shape::Offsets32 { data, .. }
+            | Shape::Offsets64 { data, .. } => gpu.is_pinned(data),
+            _ => false,
+        }
+    }
+
+    /// Takes back a batch that a GPU has finished or failed. Whether there was one.
+    fn collect(&self) -> bool {
+        let Ok(mut flights) = self.flights.try_lock() else { return false };
+        let mut error = None;
+        let is_back = |flight: &Flight| {
+            flight.pending.is_done().unwrap_or_else(|why| {
+                error = Some(why);
+                true
+            })
+        };
+        let Some(at) = flights.iter().take(LOOK_AT).position(is_back) else { return false };
+        let flight = flights.remove(at).expect("just found");
+        drop(flights);
+        let Flight { pending, part, cost, member } = flight;
+        let fleet = self.crew.fleet;
+        member.back(fleet.now(), cost);
+        let count = part.out.len();
+        let finished = match error {
+            Some(error) => Err(error),
+            None => pending.finish(&mut *part.out),
+        };
+        match finished {
+            Ok(_free) => {
+                let bytes = cost - self.extra as u64 * count as u64;
+                member.done.add(count as u64, bytes);
+                self.open.fetch_sub(count, SeqCst);
+            }
+            Err(error) => self.fail(&member, error, part),
+        }
+        true
+    }
+
+    fn fail(&self, member: &Member, error: Error, part: Part<'a>) {
+        self.crew.fleet.lose(member, error);
+        lock(&self.board).put(&self.weights, part);
+    }
+
+    fn states(&self, seen: &Seen) -> Vec<GpuState> {
+        let now = self.crew.fleet.now();
+        let state = |(member, pinned): &(Arc<Member>, bool)| {
+            let config = member.ring().config();
+            let most = config.slot_bytes as f64 + config.max_messages as f64 * self.extra;
+            member.state(now, self.usual, !pinned, most)
+        };
+        seen.gpus.iter().filter(|(member, _)| !member.is_lost()).map(state).collect()
+    }
+
+    fn situation<'s>(&self, seen: &Seen, left: u64, gpus: &'s [GpuState]) -> Situation<'s> {
+        let Crew { fleet, threads, .. } = self.crew;
+        let computing = fleet.with_cpus() || seen.gpus.iter().all(|(gpu, _)| gpu.is_lost());
+        let free = threads.saturating_sub(self.feeding.load(Relaxed)).max(1);
+        let threads = if computing { free as f64 } else { 0.0 };
+        Situation { left: left as f64, thread_rate: fleet.thread_rate.get(), threads, gpus }
+    }
+
+    /// Gives a GPU something to do, if one has room and it pays.
+    fn feed(&self, seen: &Seen) -> bool {
+        if seen.gpus.is_empty() || lock(&self.board).left() == 0 {
+            return false;
+        }
+        // The one that would be done first.
+        let mut order: Vec<(f64, usize)> = Vec::with_capacity(seen.gpus.len());
+        let now = self.crew.fleet.now();
+        for (i, (member, _)) in seen.gpus.iter().enumerate() {
+            if !member.is_lost() {
+                order.push((member.state(now, self.usual, false, 0.0).back, i));
+            }
+        }
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.into_iter().any(|(_, i)| {
+            let (member, pinned) = &seen.gpus[i];
+            let slot = match member.ring().try_slot() {
+                Ok(Some(slot)) => slot,
+                Ok(None) => return false,
+                Err(error) => {
+                    if member.ring().is_lost() {
+                        self.crew.fleet.lose(member, error);
+                    }
+                    return false;
+                }
+            };
+            self.feeding.fetch_add(1, Relaxed);
+            let fed = self.take_for(member, *pinned, seen).map(|(part, cost)| {
+                self.send(member, *pinned, slot, part, cost);
+            });
+            self.feeding.fetch_sub(1, Relaxed);
+            fed.is_some()
+        })
+    }
+
+    fn take_for(&self, member: &Arc<Member>, pinned: bool, seen: &Seen) -> Option<(Part<'a>, u64)> {
+        let states = self.states(seen);
+        let config = member.ring().config();
+        let most = config.slot_bytes as f64 + config.max_messages as f64 * self.extra;
+        let now = self.crew.fleet.now();
+        let own = member.state(now, self.usual, !pinned, most);
+        let mut board = lock(&self.board);
+        let wanted = self.situation(seen, board.left(), &states).batch(&own)? as u64;
+        let (slot_bytes, most) = (config.slot_bytes, config.max_messages);
+        let part = board.take_back(&self.weights, wanted, slot_bytes, most)?;
+        drop(board);
+        let cost = self.weights.cost(part.first, part.end());
+        member.took(now, cost, self.usual, !pinned);
+        Some((part, cost))
+    }
+
+    fn send(&self, member: &Arc<Member>, pinned: bool, slot: Slot, mut part: Part<'a>, cost: u64) {
+        let fleet = self.crew.fleet;
+        let (pending, count) = match self.submit(pinned, slot, &part) {
+            Ok(sent) => sent,
+            Err(error) => {
+                member.back(fleet.now(), cost);
+                return self.fail(member, error, part);
+            }
+        };
+        let mut cost = cost;
+        if count < part.out.len() {
+            let rest = part.split_off(count);
+            let returned = self.weights.cost(rest.first, rest.end());
+            member.back(fleet.now(), returned);
+            cost -= returned;
+            let mut board = lock(&self.board);
+            match count {
+                0 => board.refuse(&self.weights, rest),
+                _ => board.put(&self.weights, rest),
+            }
+        }
+        if count > 0 {
+            let member = Arc::clone(member);
+            lock(&self.flights).push_back(Flight { pending, part, cost, member });
+        }
+    }
+
+    /// Sends as much of a part on its way as fits.
+    fn submit(
+        &self,
+        pinned: bool,
+        mut slot: Slot,
+        part: &Part,
+    ) -> Result<(Pending<'a>, usize), Error> {
+        let messages = self.messages.range(part.first, part.end());
+        match self.job {
+            Job::Hash(start) if pinned => slot.submit_pinned(Start::Hash(start), &messages),
+            Job::Hash(start) => {
+                let count = slot.load(&messages)?;
+                Ok((slot.submit(Start::Hash(start))?, count))
+            }
+            Job::Hmac(keys) => {
+                let count = slot.load_hmac(&keys.range(part.first, part.end()), &messages)?;
+                Ok((slot.submit(Start::Hmac)?, count))
+            }
+        }
+    }
+
+    /// Hashes something on this thread, if there is anything for it.
+    fn compute(&self, seen: &Seen) -> bool {
+        let Crew { fleet, lanes, .. } = self.crew;
+        let mut board = lock(&self.board);
+        if let Some(group) = board.take_group() {
+            drop(board);
+            self.compute_group(group);
+            return true;
+        }
+        let computing = fleet.with_cpus() || seen.gpus.iter().all(|(gpu, _)| gpu.is_lost());
+        if !computing || board.left() == 0 && board.is_empty() {
+            return false;
+        }
+        let states = self.states(seen);
+        let wanted = self.situation(seen, board.left(), &states).part() as u64;
+        let Some(part) = board.take_front(&self.weights, wanted, *lanes) else { return false };
+        drop(board);
+        let cost = self.weights.cost(part.first, part.end());
+        let begun = Instant::now();
+        self.job.compute(&self.messages, part.first, &mut *part.out);
+        fleet.thread_rate.measured(cost, begun.elapsed().as_secs_f64());
+        self.computed(part.out.len(), cost);
+        true
+    }
+
+    fn compute_group(&self, group: Group<'a>) {
+        let messages: Vec<&[u8]> = group.iter().map(|(i, _)| self.messages.get(*i)).collect();
+        let mut digests = vec![[0; 32]; group.len()];
+        let keys: Vec<&[u8]> =
+            self.job.keys().iter().flat_map(|k| group.iter().map(|(i, _)| k.get(*i))).collect();
+        let job = match self.job {
+            Job::Hash(start) => Job::Hash(start),
+            Job::Hmac(_) => Job::Hmac(Messages::slices(&keys)),
+        };
+        job.compute(&Messages::slices(&messages), 0, &mut digests);
+        let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
+        let count = group.len();
+        for ((_, out), digest) in group.into_iter().zip(&digests) {
+            *out = *digest;
+        }
+        digests.as_flattened_mut().zeroize();
+        self.computed(count, bytes + self.extra as u64 * count as u64);
+    }
+
+    fn computed(&self, count: usize, cost: u64) {
+        self.crew.fleet.cpu.add(count as u64, cost - self.extra as u64 * count as u64);
+        self.open.fetch_sub(count, SeqCst);
+    }
+}
