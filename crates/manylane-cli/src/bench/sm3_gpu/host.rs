@@ -3,7 +3,7 @@
 //! device's copy engine alone fetches the same bytes, and OpenSSL on all cores.
 
 use std::{
-    cell::OnceCell,
+    cell::{OnceCell, RefCell},
     fs::{self, File},
     io,
     ops::ControlFlow,
@@ -64,6 +64,8 @@ struct Host {
     pageable: OnceCell<Vec<u8>>,
     /// Offsets of messages of unequal lengths in a batch.
     offsets: OnceCell<Vec<u64>>,
+    /// Kept for the whole run: page-locking an engine's buffers takes longer than most samples.
+    engines: RefCell<Vec<(Choice, Rc<Engine>)>>,
 }
 
 pub(super) fn groups(devices: &[Rc<Device>], quick: bool) -> Result<Vec<Group>, String> {
@@ -77,6 +79,7 @@ pub(super) fn groups(devices: &[Rc<Device>], quick: bool) -> Result<Vec<Group>, 
         pinned: OnceCell::new(),
         pageable: OnceCell::new(),
         offsets: OnceCell::new(),
+        engines: RefCell::default(),
     });
     let mut groups = Vec::new();
     for device in devices {
@@ -115,6 +118,18 @@ impl Host {
         }
     }
 
+    /// The engine for a choice of devices.
+    fn engine(&self, device: Choice) -> Result<Rc<Engine>, String> {
+        let mut engines = self.engines.borrow_mut();
+        if let Some((_, engine)) = engines.iter().find(|(choice, _)| *choice == device) {
+            return Ok(Rc::clone(engine));
+        }
+        let engine = Engine::new(Config { device, ..Config::default() });
+        let engine = Rc::new(engine.map_err(|why| why.to_string())?);
+        engines.push((device, Rc::clone(&engine)));
+        Ok(engine)
+    }
+
     /// Lengths uniform in 1…8192, as many as the batch has bytes for.
     fn offsets(&self) -> &[u64] {
         self.offsets.get_or_init(|| {
@@ -148,10 +163,6 @@ fn choice(id: DeviceId) -> Choice {
         Vendor::Hip => Choice::Hip(Some(id.ordinal)),
         _ => Choice::Cuda(Some(id.ordinal)),
     }
-}
-
-fn engine(device: Choice) -> Result<Engine, String> {
-    Engine::new(Config { device, ..Config::default() }).map_err(|why| why.to_string())
 }
 
 /// An engine that had to give up a device says nothing of that device's speed.
@@ -197,7 +208,7 @@ fn by_engine(
     equal: bool,
     count: usize,
 ) -> Result<Contender, String> {
-    let engine = engine(on)?;
+    let engine = host.engine(on)?;
     let messages = host.messages(place, equal)?;
     let bytes = messages.range(0, count).total_bytes();
     let host = Rc::clone(host);
@@ -320,13 +331,14 @@ fn unequal(host: &Rc<Host>, device: &Rc<Device>, quick: bool) -> Group {
 
 /// One batch after the other, each waited for: what a caller waits for its digests.
 fn small(host: &Rc<Host>, device: &Rc<Device>, count: usize, len: usize, quick: bool) -> Group {
+    let name = format!("batch-{count}x{len}");
     let count = count.min(host.bytes / len);
     let (host, on) = (Rc::clone(host), Rc::clone(device));
     let build = move |_: &mut fastrand::Rng| {
         let gpu = choice(on.gpu().info().id);
         let mut contenders = Vec::new();
         for device in [Choice::Cpu, gpu, Choice::Auto] {
-            let engine = engine(device)?;
+            let engine = host.engine(device)?;
             host.get(Place::Pageable)?;
             let host = Rc::clone(&host);
             let start = Midstate::default();
@@ -350,7 +362,7 @@ fn small(host: &Rc<Host>, device: &Rc<Device>, count: usize, len: usize, quick: 
     Group {
         same_output: true,
         working_set: (count * len) as u64,
-        ..group(device, &format!("batch-{count}x{len}"), part, amount(count, len), quick, build)
+        ..group(device, &name, part, amount(count, len), quick, build)
     }
 }
 
@@ -399,7 +411,7 @@ fn files(host: &Rc<Host>, device: &Rc<Device>, len: usize, quick: bool) -> Group
         let gpu = choice(on.gpu().info().id);
         let mut contenders = Vec::new();
         for device in [Choice::Cpu, gpu, Choice::All] {
-            let engine = engine(device)?;
+            let engine = host.engine(device)?;
             let written = Rc::clone(&written);
             let call = Call::elsewhere(move |calls, out| {
                 let files = written.get().expect("written above");
@@ -454,15 +466,17 @@ fn together(host: &Rc<Host>, quick: bool) -> Group {
         let mut contenders = Vec::new();
         for gpus in 1..=host.devices.len() {
             let ids = host.devices[..gpus].iter().map(|device| choice(device.gpu().info().id));
-            let engines: Vec<Engine> = ids.map(engine).collect::<Result<_, _>>()?;
+            let engines: Vec<Rc<Engine>> =
+                ids.map(|id| host.engine(id)).collect::<Result<_, _>>()?;
             let count = host.bytes / LEN;
             host.messages(Place::Pinned, true)?;
             let host = Rc::clone(&host);
             let call = Call::elsewhere(move |calls, out| {
                 let messages = host.messages(Place::Pinned, true)?;
+                let engines: Vec<&Engine> = engines.iter().map(|engine| &**engine).collect();
                 let timing =
                     by_wall(calls, || share_out(&engines, &messages, out.as_chunks_mut().0));
-                engines.iter().try_for_each(no_warning)?;
+                engines.iter().try_for_each(|engine| no_warning(engine))?;
                 timing
             });
             let bytes = (count * LEN) as u64;
@@ -481,7 +495,7 @@ fn together(host: &Rc<Host>, quick: bool) -> Group {
 
 const ONE: &str = "1 GPU";
 
-fn share_out(engines: &[Engine], messages: &Messages, out: &mut [[u8; 32]]) -> Result<(), String> {
+fn share_out(engines: &[&Engine], messages: &Messages, out: &mut [[u8; 32]]) -> Result<(), String> {
     let share = messages.len().div_ceil(engines.len()).max(1);
     thread::scope(|scope| {
         let parts = engines.iter().zip(out.chunks_mut(share)).enumerate();
