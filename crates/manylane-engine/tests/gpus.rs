@@ -101,7 +101,7 @@ fn messages_of(engine: &Engine, device: &str) -> u64 {
 fn every_shape_gives_the_cpus_digests() {
     let _emulator = emulator("");
     let mut noise = Noise(1);
-    let data = noise.bytes(8 << 20);
+    let data = noise.bytes(3 << 20);
     for device in ["all", "cuda:1"] {
         let engine = engine(device.parse().unwrap());
         for round in 0..6 {
@@ -156,9 +156,9 @@ fn macs_are_the_cpus() {
 fn data_that_is_page_locked_is_read_in_place() {
     let _emulator = emulator("");
     let gpu = manylane_gpu::Gpu::open("cuda:0".parse().unwrap()).unwrap();
-    let mut data = manylane_gpu::PinnedBuffer::new(&gpu, 6 << 20).unwrap();
+    let mut data = manylane_gpu::PinnedBuffer::new(&gpu, 2 << 20).unwrap();
     let mut noise = Noise(3);
-    data.copy_from_slice(&noise.bytes(6 << 20));
+    data.copy_from_slice(&noise.bytes(2 << 20));
     for device in [Device::All, Device::Cuda(Some(0))] {
         let engine = engine(device);
         for (len, stride) in [(512, 512), (512, 520), (55, 55), (55, 64), (0, 1)] {
@@ -206,7 +206,7 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig, with_others: bool) {
     let ordinal = if with_others { 3 } else { NEXT.fetch_add(1, SeqCst) };
     let id = format!("cuda:{ordinal}");
     let mut noise = Noise(5);
-    let data = noise.bytes(8 << 20);
+    let data = noise.bytes(3 << 20);
     let offsets = offsets(&mut noise, data.len(), if with_others { 200 } else { 2000 });
     let messages = Messages::offsets64(&data, &offsets).unwrap();
     let right = expected(&Midstate::default(), &messages);
