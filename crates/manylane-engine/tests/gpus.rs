@@ -1,5 +1,6 @@
 //! CPU and emulated GPUs together: right results whatever the shape of the batch, whoever computes
 //! it, and whatever a GPU does wrong.
+#![cfg(not(target_feature = "crt-static"))]
 
 use std::{
     num::NonZeroUsize,

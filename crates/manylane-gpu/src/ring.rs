@@ -4,7 +4,9 @@
 //! others are computed and copied out, so with a few of them the copy engine never waits. Any
 //! thread may fill a slot, several at a time.
 
+mod buffers;
 mod layout;
+mod pending;
 mod slot;
 
 use std::{
@@ -18,8 +20,8 @@ use std::{
 
 use manylane::sm3::Midstate;
 
-use self::slot::Buffers;
-pub use self::slot::{Pending, Slot};
+use self::buffers::Buffers;
+pub use self::{pending::Pending, slot::Slot};
 use crate::{Error, Gpu, Sm3, runtime::lock};
 
 /// How large a [`Ring`] is.

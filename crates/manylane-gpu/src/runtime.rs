@@ -306,7 +306,9 @@ mod tests {
         for name in ["cuda:0", "hip:12"] {
             assert_eq!(name.parse::<DeviceId>().unwrap().to_string(), name);
         }
-        for name in ["cuda", "cuda:", "cuda:+1", "cuda:-1", "CUDA:0", "cuda:0:0", ":0", "cuda:99999999999"] {
+        for name in
+            ["cuda", "cuda:", "cuda:+1", "cuda:-1", "CUDA:0", "cuda:0:0", ":0", "cuda:99999999999"]
+        {
             assert!(name.parse::<DeviceId>().is_err(), "{name}");
         }
     }

@@ -22,6 +22,7 @@ const UNSAFE: [&str; 31] = [
     "crates/manylane-ct/src/valgrind.rs",
     "crates/manylane-engine/src/runtime.rs",
     "crates/manylane-emulator/src/lib.rs",
+    "crates/manylane-gpu/src/ring/buffers.rs",
     "crates/manylane-gpu/src/ring/slot.rs",
     "crates/manylane-gpu/src/runtime.rs",
     "crates/manylane-gpu/src/runtime/cuda.rs",

@@ -1,0 +1,230 @@
+//! One batch under way.
+
+use std::{
+    fmt,
+    hint::spin_loop,
+    marker::PhantomData,
+    thread,
+    time::{Duration, Instant},
+};
+
+use manylane::{
+    Messages,
+    sm3::{self, Midstate},
+};
+use zeroize::Zeroize as _;
+
+use super::{Ring, Slot, Start, buffers::Buffers};
+use crate::Error;
+
+/// How long a wait spins before it sleeps: about as long as a small batch takes.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// How long it sleeps between looks.
+const NAP: Duration = Duration::from_micros(30);
+
+/// A batch under way. Dropped, it is waited for and its digests are discarded.
+pub struct Pending<'a> {
+    ring: Ring,
+    /// `None` once it is handed on.
+    buffers: Option<Box<Buffers>>,
+    /// `None` for HMAC.
+    start: Option<Midstate>,
+    /// The messages, if they are not in the staging memory.
+    source: Option<Messages<'a>>,
+    since: Instant,
+    lifetime: PhantomData<&'a [u8]>,
+}
+
+impl<'a> Pending<'a> {
+    pub(super) fn new(
+        ring: Ring,
+        buffers: Box<Buffers>,
+        start: Start,
+        source: Option<Messages<'a>>,
+    ) -> Self {
+        let start = match start {
+            Start::Hash(start) => Some(start.clone()),
+            Start::Hmac => None,
+        };
+        Pending {
+            ring,
+            buffers: Some(buffers),
+            start,
+            source,
+            since: Instant::now(),
+            lifetime: PhantomData,
+        }
+    }
+
+    fn buffers(&self) -> &Buffers {
+        self.buffers.as_ref().expect("taken only by value")
+    }
+
+    /// Messages in it.
+    pub fn len(&self) -> usize {
+        self.buffers().loaded.count()
+    }
+
+    /// Whether there are no messages in it.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether its digests are there.
+    ///
+    /// # Errors
+    /// What the driver says, of this batch or of another: the ring is lost then.
+    /// [`Error::Deadline`] likewise, if it is not done in time.
+    pub fn is_done(&self) -> Result<bool, Error> {
+        if self.ring.is_lost() {
+            return Err(self.ring.lost_error());
+        }
+        if self.is_empty() {
+            return Ok(true);
+        }
+        let done = match self.buffers().done.is_done() {
+            Ok(false) if self.since.elapsed() > self.ring.0.config.deadline => {
+                Err(Error::Deadline(self.since.elapsed()))
+            }
+            done => done,
+        };
+        done.inspect_err(|_| self.ring.lose())
+    }
+
+    /// Waits for the digests.
+    ///
+    /// # Errors
+    /// As for [`is_done`](Self::is_done).
+    pub fn wait(&self) -> Result<(), Error> {
+        let start = Instant::now();
+        while !self.is_done()? {
+            if start.elapsed() < SPIN {
+                spin_loop();
+            } else {
+                thread::sleep(NAP);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the digests, checks one against the CPU, and shows them in order.
+    ///
+    /// # Errors
+    /// As for [`is_done`](Self::is_done); [`Error::WrongResult`] if the device computed wrongly,
+    /// and then the ring is lost too.
+    pub fn digests(&self) -> Result<&[[u8; sm3::DIGEST_LEN]], Error> {
+        self.wait()?;
+        if !self.sample_is_right() {
+            self.ring.lose();
+            let device = self.ring.gpu().info().id.to_string();
+            return Err(Error::WrongResult { kernel: "of a batch", device });
+        }
+        Ok(&self.buffers().digests.as_chunks().0[..self.len()])
+    }
+
+    /// Message `index`, where it was put or where the caller has it: to compute it elsewhere, also
+    /// after an error.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn message(&self, index: usize) -> &[u8] {
+        assert!(index < self.len(), "message {index} of {}", self.len());
+        match &self.source {
+            Some(messages) => messages.get(index),
+            None => self.buffers().staged(index, false),
+        }
+    }
+
+    /// Waits for the digests, checks one against the CPU, and writes them in order; gives the slot
+    /// back, empty.
+    ///
+    /// # Errors
+    /// As for [`digests`](Self::digests). Nothing was written.
+    ///
+    /// # Panics
+    /// Unless `out.len() == self.len()`.
+    pub fn finish(mut self, out: &mut [[u8; sm3::DIGEST_LEN]]) -> Result<Slot, Error> {
+        assert_eq!(out.len(), self.len(), "room for each digest");
+        out.copy_from_slice(self.digests()?);
+        let mut buffers = self.buffers.take().expect("taken only by value");
+        self.clean(&mut buffers);
+        buffers.clear();
+        Ok(Slot::of(self.ring.clone(), buffers))
+    }
+
+    /// Compares the digest of one message with the CPU's: the shortest of a few, lest a check take
+    /// longer than the batch.
+    fn sample_is_right(&self) -> bool {
+        let count = self.len();
+        if count == 0 {
+            return true;
+        }
+        let buffers = self.buffers();
+        // Nanoseconds are as good as random here.
+        let seed = self.since.elapsed().as_nanos() as usize;
+        let picks = [seed, seed / 7, seed / 61, seed / 997].map(|number| number % count);
+        let index = picks.into_iter().min_by_key(|&index| self.message(index).len()).expect("four");
+        let mut expected = [[0; sm3::DIGEST_LEN]];
+        match &self.start {
+            Some(start) => expected[0] = start.finish(self.message(index)),
+            None => {
+                let key = [buffers.staged(index, true)];
+                let message = [self.message(index)];
+                let keys = Messages::slices(&key);
+                sm3::hmac_many(&keys, &Messages::slices(&message), &mut expected)
+                    .expect("one of each");
+            }
+        }
+        let got = &buffers.digests.as_chunks().0[index];
+        let right = *got == expected[0];
+        expected[0].zeroize();
+        right
+    }
+
+    /// Wipes what a secret batch left behind in the host's memory.
+    fn clean(&self, buffers: &mut Buffers) {
+        if self.start.as_ref().is_some_and(|start| start.prefix_len() == 0) {
+            return;
+        }
+        let (used, count) = (buffers.used, buffers.loaded.count());
+        if let Some(staging) = &mut buffers.staging {
+            staging[..used.min(self.ring.0.config.slot_bytes)].zeroize();
+        }
+        buffers.digests[..count * sm3::DIGEST_LEN].zeroize();
+    }
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if let Some(mut buffers) = self.buffers.take() {
+            // On a lost ring it may never be done, and its memory stays out of use anyway.
+            if !self.ring.is_lost() && !buffers_are_idle(&buffers, self.since, &self.ring) {
+                self.ring.lose();
+            }
+            self.clean(&mut buffers);
+            self.ring.put_back(buffers);
+        }
+    }
+}
+
+/// Waits until the device is done with them, up to the deadline; says whether it is.
+fn buffers_are_idle(buffers: &Buffers, since: Instant, ring: &Ring) -> bool {
+    if buffers.loaded.count() == 0 {
+        return true;
+    }
+    loop {
+        match buffers.done.is_done() {
+            Ok(true) => return true,
+            Err(_) => return false,
+            Ok(false) if since.elapsed() > ring.0.config.deadline => return false,
+            Ok(false) => thread::sleep(NAP),
+        }
+    }
+}
+
+impl fmt::Debug for Pending<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Pending({} messages)", self.len())
+    }
+}
