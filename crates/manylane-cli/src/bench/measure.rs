@@ -70,12 +70,18 @@ pub(super) struct Work {
     pub(super) counted_clocks: Option<f64>,
 }
 
+/// Does the work once.
+type Once = Box<dyn FnMut(&mut [u8])>;
+
+/// Does the work so many times.
+type Times = Box<dyn FnMut(u32, &mut [u8]) -> Result<Timing, String>>;
+
 /// How a contender's work is done, and by whose clock.
 pub(super) enum Call {
     /// Does the work once, on the calling thread or while it waits; the runner takes the time.
-    Here(Box<dyn FnMut(&mut [u8])>),
+    Here(Once),
     /// Does the work so many times and says how long that took: a device has its own clock.
-    Elsewhere(Box<dyn FnMut(u32, &mut [u8]) -> Result<Timing, String>>),
+    Elsewhere(Times),
 }
 
 /// What a contender says of calls that it has timed itself.
