@@ -138,7 +138,7 @@ impl Slot {
     }
 
     /// Sends as many of the first messages as fit on their way, straight from the caller's
-    /// memory, which has to be page-locked ([`Gpu::is_pinned`]), and says how many. Slices, and
+    /// memory, which has to be page-locked ([`Gpu::is_pinned`](crate::Gpu::is_pinned)), and says how many. Slices, and
     /// messages whose keys are their own, are staged instead.
     ///
     /// # Errors
