@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// How long a CPU thread is at one part of a batch, about: short beside a batch that is worth
 /// sharing, long beside what it costs to take a part (under a microsecond). Threads look after GPUs
 /// between parts.
-const PART_TIME: f64 = 400e-6;
+const PART_TIME: f64 = 150e-6;
 
-/// Least cost of a part that is worth a CPU thread's turn.
-const LEAST_PART: f64 = 64e3;
+/// The same at the end of a batch, where parts get shorter so that all end together.
+const LEAST_PART_TIME: f64 = 30e-6;
 
 /// Least work for a GPU, in time of a CPU thread: to send and collect a batch takes that some 30 µs.
 const LEAST_BATCH_TIME: f64 = 60e-6;
@@ -23,6 +23,10 @@ const LEAST_ALONE: f64 = 256e3;
 /// How long a GPU is at one batch, at most about: with all slots filled, an error in its rate then
 /// shifts the end by a small part of a few milliseconds.
 const BATCH_TIME: f64 = 300e-6;
+
+/// How long it is at one batch, at least, unless that is all that is left: slots are few, and many
+/// small batches would fill them before there is enough to bridge the latency.
+const LEAST_TIME: f64 = 40e-6;
 
 /// Part of its share of the rest that a GPU is given at a time. Rates are estimates, and the rest
 /// is shared anew for every batch, so an error shrinks with each.
@@ -158,10 +162,15 @@ pub(crate) struct Situation<'a> {
 }
 
 impl Situation<'_> {
+    /// Cost a second of a GPU, as far as threads can copy so much.
+    fn rate(&self, gpu: &GpuState) -> f64 {
+        if gpu.staged { gpu.rate.min(FILL_RATE * self.threads.max(1.0)) } else { gpu.rate }
+    }
+
     /// When all would be done if each took what makes all end together.
     pub(crate) fn end(&self) -> f64 {
         let cpus = (self.thread_rate * self.threads, 0.0);
-        let devices = || self.gpus.iter().map(|gpu| (gpu.rate, gpu.ready())).chain([cpus]);
+        let devices = || self.gpus.iter().map(|gpu| (self.rate(gpu), gpu.ready())).chain([cpus]);
         // Those that would begin later than that take no part; without them it ends sooner.
         let mut end = f64::INFINITY;
         loop {
@@ -180,10 +189,14 @@ impl Situation<'_> {
 
     /// Cost that a GPU should be given now; none if the others are done sooner without.
     pub(crate) fn batch(&self, gpu: &GpuState) -> Option<f64> {
-        let time = self.end() - gpu.ready();
-        let rate = if gpu.staged { gpu.rate.min(FILL_RATE) } else { gpu.rate };
-        let share = rate * time;
-        let cost = (share * AT_A_TIME).min(gpu.rate * BATCH_TIME).min(gpu.most);
+        let (end, rate) = (self.end(), self.rate(gpu));
+        let share = rate * (end - gpu.ready());
+        let mut cost = (share * AT_A_TIME).max(rate * LEAST_TIME).min(share);
+        cost = cost.min(gpu.rate * BATCH_TIME).min(gpu.most);
+        if gpu.staged {
+            // One thread copies it all, and is to be done early enough.
+            cost = cost.min((end - latency(gpu.chain)) / (FILL_RATE.recip() + rate.recip()));
+        }
         if self.thread_rate * self.threads == 0.0 {
             return Some(cost.max(LEAST_ALONE));
         }
@@ -193,8 +206,7 @@ impl Situation<'_> {
 
     /// Cost that a CPU thread should take now.
     pub(crate) fn part(&self) -> f64 {
-        let share = self.thread_rate * self.end() / 2.0;
-        share.min(self.thread_rate * PART_TIME).max(LEAST_PART)
+        self.thread_rate * (self.end() / 2.0).clamp(LEAST_PART_TIME, PART_TIME)
     }
 }
 
@@ -347,7 +359,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
         fn all_end_together(
@@ -381,7 +393,9 @@ mod tests {
             let cpu = simulate(work, threads, thread_rate, &mut [], true, 1.0);
             let mut alone = simulated(&[rate], chain, staged);
             let gpu = simulate(work, threads, thread_rate, &mut alone, false, 1.0);
-            prop_assert!(took <= 1.05 * cpu.min(gpu) + 50e-6, "{took}, CPU {cpu}, GPU {gpu}");
+            // A thread may have begun a part just before it was wanted for the GPU.
+            let least = 1.05 * cpu.min(gpu) + PART_TIME;
+            prop_assert!(took <= least, "{took}, CPU {cpu}, GPU {gpu}");
         }
 
         #[test]
