@@ -32,17 +32,6 @@ constexpr u32 BLOCK = 256;
 
 DEVICE One factors(u32 one, u32 t) { return {one, one + (t >> 20)}; }
 
-DEVICE void set_initial(u32 (&V)[8]) {
-    V[0] = 0x7380166f;
-    V[1] = 0x4914b2b9;
-    V[2] = 0x172442d7;
-    V[3] = 0xda8a0600;
-    V[4] = 0xa96f30bc;
-    V[5] = 0x163138aa;
-    V[6] = 0xe38dee4d;
-    V[7] = 0xb0fb0e4e;
-}
-
 DEVICE void copy(u32 (&to)[8], const u32 (&from)[8]) {
     UNROLL
     for (int i = 0; i < 8; ++i) {

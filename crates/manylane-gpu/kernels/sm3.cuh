@@ -205,6 +205,17 @@ DEVICE void all_rounds(u32 (&s)[8], const Words &words, One one) {
     }
 }
 
+DEVICE void set_initial(u32 (&V)[8]) {
+    V[0] = 0x7380166f;
+    V[1] = 0x4914b2b9;
+    V[2] = 0x172442d7;
+    V[3] = 0xda8a0600;
+    V[4] = 0xa96f30bc;
+    V[5] = 0x163138aa;
+    V[6] = 0xe38dee4d;
+    V[7] = 0xb0fb0e4e;
+}
+
 template <u32 MIX, class Words>
 DEVICE void compress(u32 (&V)[8], const Words &words, One one) {
     u32 s[8];
