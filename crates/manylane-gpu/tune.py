@@ -177,7 +177,7 @@ class Bench:
         yield fixed("55 B in 55", "sm3_hash_short", 1 << 25, 55, 55)
         yield fixed("4 KiB + 1 at odd", "sm3_hash_many", 4096 * self.sms, 4097, 4103, 3)
         yield fixed("64 B keyed", "sm3_hmac_many", 1 << 23, 64, 64)
-        for count in (200_000, 1_000_000):
+        for count in (100_000, 200_000, 300_000, 400_000, 600_000, 1_000_000):
             offsets, at = [0], 0
             for _ in range(count):
                 at += self.random.randrange(1, 8193)
@@ -190,7 +190,7 @@ class Bench:
             messages = Messages(self.data, self.offsets, 0, 0, 0, 2, 0)
             yield ["1…8192 B", "ordered", messages, len(offsets) - 1, spans, offsets[-1]]
 
-    def enqueue(self, variant, kernel, messages, count, block, each, shared):
+    def enqueue(self, variant, kernel, messages, count, block, each, at_a_time):
         grid, number, one = -(-count // (block * each)), c.c_uint32(count), c.c_uint32(1)
         out, bins, order = (c.c_uint64(p) for p in (self.out, self.bins, self.order))
         launch, kernels = self.cuda.launch, variant.kernels
@@ -216,8 +216,15 @@ class Bench:
             launch(kernels["bin_count"], tiles, 512, messages, extra, number, bins)
             launch(kernels["bin_offsets"], 1, 1024, bins)
             launch(kernels["bin_scatter"], tiles, 512, messages, extra, number, bins, order)
+            shared = self.shared(at_a_time)
+            self.cuda.cuFuncSetAttribute(kernels["sm3_hash_many"], 8, shared)
             launch(kernels["sm3_hash_many"], grid, block, messages, self.start, order, number, one,
                    out, shared=shared)
+
+    def shared(self, blocks):
+        """Bytes of shared memory a block with which so many are on a multiprocessor; 0 for any."""
+        of_all, reserved = self.cuda.attribute(81), self.cuda.attribute(111)
+        return (of_all // blocks - reserved) & ~127 if blocks else 0
 
     def check(self, kernel, count, spans):
         """Compares some digests, the first and the last among them, with the host's."""
@@ -234,6 +241,8 @@ class Bench:
         return None
 
     def time(self, *arguments):
+        # While this runs, all that is timed is enqueued: else the host's part would be timed too.
+        self.enqueue(*arguments)
         self.cuda.cuEventRecord(self.begin, None)
         self.enqueue(*arguments)
         self.cuda.cuEventRecord(self.end, None)
@@ -246,9 +255,9 @@ class Bench:
 # Messages a thread takes one after the other, in the kernels that can.
 EACH = {"sm3_hash_32": (1, 4, 16), "sm3_hash_short": (1, 4, 16)}
 
-# Bytes of shared memory asked for and not used: with fewer threads at a time on a multiprocessor,
-# the longest messages, which decide when all is done, get on faster.
-SHARED = {"ordered": (0, 18 << 10, 24 << 10, 28 << 10, 37 << 10, 45 << 10)}
+# Thread blocks at a time on a multiprocessor, held down by shared memory that is asked for and not
+# used: with fewer, the longest messages, which decide when all is done, get on faster.
+AT_A_TIME = {"ordered": (0, 2, 3, 4, 5, 6, 7)}
 
 
 def candidates_of(bench, variants, blocks, shape):
@@ -257,11 +266,11 @@ def candidates_of(bench, variants, blocks, shape):
     right, wrong = [], 0
     for variant in variants:
         for block in blocks:
-            ways = itertools.product(EACH.get(kernel, (1,)), SHARED.get(kernel, (0,)))
-            for each, shared in ways:
+            ways = itertools.product(EACH.get(kernel, (1,)), AT_A_TIME.get(kernel, (0,)))
+            for each, at_a_time in ways:
                 bench.cuda.cuMemsetD8_v2(c.c_uint64(bench.out), 0xA5, c.c_size_t(32 * count))
                 try:
-                    bench.enqueue(variant, kernel, messages, count, block, each, shared)
+                    bench.enqueue(variant, kernel, messages, count, block, each, at_a_time)
                     bench.cuda.cuCtxSynchronize()
                     why = bench.check(kernel, count, spans)
                 except RuntimeError as error:
@@ -270,7 +279,7 @@ def candidates_of(bench, variants, blocks, shape):
                     wrong += 1
                     print(f"WRONG {variant.name} {name} {block}: {why}")
                 else:
-                    right.append((variant, block, each, shared, []))
+                    right.append((variant, block, each, at_a_time, []))
     return right, wrong
 
 
@@ -284,20 +293,20 @@ def measure(bench, variants, blocks, repeats, clock_hz, only):
         candidates, failed = candidates_of(bench, variants, blocks, shape)
         wrong += failed
         for _ in range(repeats):
-            for variant, block, each, shared, times in candidates:
-                times.append(bench.time(variant, kernel, messages, count, block, each, shared))
+            for variant, block, each, at_a_time, times in candidates:
+                times.append(bench.time(variant, kernel, messages, count, block, each, at_a_time))
         print(f"\n{name}, {count} messages, {size} bytes ({kernel})")
         ranked = sorted(candidates, key=lambda x: statistics.median(x[4]))
-        for variant, block, each, shared, times in ranked:
+        for variant, block, each, at_a_time, times in ranked:
             seconds = statistics.median(times)
             rate = size / seconds
             registers = variant.registers["sm3_hash_many" if kernel == "ordered" else kernel]
             print(f"{rate / 1e9:8.1f} GB/s {count / seconds / 1e9:8.3f} G/s "
                   f"{rate / bench.sms / clock_hz:6.3f} B/SM/clk {seconds * 1e3:8.3f} ms "
-                  f"{block:5} threads x {each:2} {registers:3} regs {shared:6} shared  {variant.name}")
+                  f"{block:5} threads x {each:2} {registers:3} regs {at_a_time:2} at a time  {variant.name}")
             results.append({"shape": name, "kernel": kernel, "variant": variant.name,
-                            "block": block, "each": each, "shared": shared, "count": count, "bytes": size,
-                            "seconds": times, "registers": registers})
+                            "block": block, "each": each, "at_a_time": at_a_time, "count": count,
+                            "bytes": size, "seconds": times, "registers": registers})
     return results, wrong
 
 

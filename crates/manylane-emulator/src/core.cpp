@@ -51,7 +51,7 @@ const NamedCount COUNTS[] = {
     {"launches", &Counts::launches},       {"copies", &Counts::copies},
     {"allocations", &Counts::allocations}, {"live_bytes", &Counts::live_bytes},
     {"contexts", &Counts::contexts},       {"unwiped", &Counts::unwiped},
-    {"compilations", &Counts::compilations},
+    {"compilations", &Counts::compilations}, {"sharing", &Counts::sharing},
 };
 
 // Never destroyed: threads of streams may outlive `main`.

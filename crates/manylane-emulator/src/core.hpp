@@ -65,6 +65,8 @@ bool is_due(std::atomic<std::uint64_t> &countdown);
 // What happened so far.
 struct Counts {
     std::atomic<std::uint64_t> launches, copies, allocations, live_bytes, contexts;
+    // Launches that asked for dynamic shared memory.
+    std::atomic<std::uint64_t> sharing;
     // Memory that was given back with something other than zeros in it.
     std::atomic<std::uint64_t> unwiped;
     // By hipRTC, whatever the device: counted for the first.

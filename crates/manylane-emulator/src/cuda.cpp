@@ -2,6 +2,7 @@
 //
 // Types and numbers are those of the driver's interface, written out: no toolkit is needed to
 // build this.
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -131,6 +132,9 @@ EXPORT cuDeviceGetPCIBusId(char *text, int len, int ordinal) {
     return code != SUCCESS ? code : put_text(text, len, std::string("0000:1") + digit + ":00.0");
 }
 
+// Bytes of shared memory, as Hopper has.
+constexpr int SHARED_OF_ALL = 228 << 10, SHARED_OF_BLOCK = 227 << 10, SHARED_UNASKED = 48 << 10;
+
 EXPORT cuDeviceGetAttribute(int *value, int attribute, int ordinal) {
     Device *found = nullptr;
     const int code = with_device(ordinal, &found);
@@ -147,6 +151,9 @@ EXPORT cuDeviceGetAttribute(int *value, int attribute, int ordinal) {
         case 18: *value = found->settings.integrated != 0; return SUCCESS;  // INTEGRATED
         case 75: *value = architecture / 10; return SUCCESS;    // COMPUTE_CAPABILITY_MAJOR
         case 76: *value = architecture % 10; return SUCCESS;    // COMPUTE_CAPABILITY_MINOR
+        case 81: *value = SHARED_OF_ALL; return SUCCESS;        // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
+        case 97: *value = SHARED_OF_BLOCK; return SUCCESS;      // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+        case 111: *value = 1 << 10; return SUCCESS;             // RESERVED_SHARED_MEMORY_PER_BLOCK
         default: return INVALID_VALUE;
     }
 }
@@ -384,16 +391,40 @@ EXPORT cuModuleGetFunction(const Kernel **function, Module *module, const char *
 EXPORT cuFuncGetAttribute(int *value, int attribute, const Kernel *function) {
     switch (attribute) {
         case 0: *value = static_cast<int>(function->max_threads); return SUCCESS;
+        case 1: *value = 0; return SUCCESS;   // SHARED_SIZE_BYTES
         case 3: *value = 0; return SUCCESS;   // LOCAL_SIZE_BYTES
         case 4: *value = 48; return SUCCESS;  // NUM_REGS
         default: return INVALID_VALUE;
     }
 }
 
+// What functions may ask for beyond SHARED_UNASKED.
+static std::mutex shared_mutex;
+static std::map<const Kernel *, int> shared_limits;
+
+EXPORT cuFuncSetAttribute(const Kernel *function, int attribute, int value) {
+    constexpr int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
+    if (attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > SHARED_OF_BLOCK) {
+        return INVALID_VALUE;
+    }
+    const std::lock_guard<std::mutex> lock(shared_mutex);
+    shared_limits[function] = value;
+    return SUCCESS;
+}
+
 EXPORT cuLaunchKernel(const Kernel *function, unsigned blocks, unsigned, unsigned,
-                      unsigned threads, unsigned, unsigned, unsigned, Stream *stream,
+                      unsigned threads, unsigned, unsigned, unsigned shared, Stream *stream,
                       void **arguments, void **) {
+    {
+        const std::lock_guard<std::mutex> lock(shared_mutex);
+        const auto limit = shared_limits.find(function);
+        const int most = limit == shared_limits.end() ? SHARED_UNASKED : limit->second;
+        if (shared > static_cast<unsigned>(most)) {
+            return INVALID_VALUE;
+        }
+    }
     return on_current([=](Device &device) {
+        device.counts.sharing += shared != 0;
         return launch(device, *function, blocks, threads, stream, arguments);
     });
 }

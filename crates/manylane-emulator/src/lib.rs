@@ -80,7 +80,7 @@ pub fn install(driver: Driver, settings: &str) {
 }
 
 /// How often something has happened on a device so far: `launches`, `copies`, `allocations`,
-/// `live_bytes`, `contexts`, `unwiped`; for the first device also `compilations` by hipRTC.
+/// `live_bytes`, `contexts`, `sharing` (launches with dynamic shared memory), `unwiped`; for the first device also `compilations` by hipRTC.
 ///
 /// # Panics
 /// If there is no such count.

@@ -28,7 +28,7 @@ pub use self::{
     stream::{Event, Stream},
 };
 pub(crate) use self::{
-    driver::{Driver, FunctionInfo, Handle},
+    driver::{Driver, FunctionInfo, Grid, Handle},
     hip::{Compiler, Sources},
     stream::{Kernel, Module},
 };

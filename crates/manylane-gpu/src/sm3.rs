@@ -171,6 +171,9 @@ struct Kernels {
     bin_count: Kernel,
     bin_offsets: Kernel,
     bin_scatter: Kernel,
+    /// Thread blocks of `many` on a multiprocessor, and bytes of shared memory with which there
+    /// are no more.
+    few: Vec<(u32, u32)>,
     /// What the kernels are part of.
     _module: Module,
 }
@@ -431,8 +434,21 @@ impl Sm3 {
             argument(&out),
         ];
         let block = self.block.unwrap_or(self.kernels.tuning.blocks.many);
+        let shared = if order.0 == 0 { 0 } else { self.shared_for(count, block) };
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
-        unsafe { self.kernels.many.launch(stream, count, block, &mut arguments) }
+        unsafe { self.kernels.many.launch_sharing(stream, count, block, shared, &mut arguments) }
+    }
+
+    /// Bytes of shared memory to ask for, so that of unlike messages the longest end when all the
+    /// others do. Let the longest be twice as long as the mean, as where lengths are uniform. If
+    /// `t` of `count` are at work at a time and get on alike, the longest takes as long as all of
+    /// them together where `t` is half of `count`.
+    fn shared_for(&self, count: u32, block: u32) -> u32 {
+        let Kernels { gpu, tuning, few, .. } = &*self.kernels;
+        let Some(limits) = &tuning.few else { return 0 };
+        let blocks = count / 2 / block / gpu.info().multiprocessors.max(1);
+        let blocks = blocks.max(*limits.start());
+        few.iter().find(|(limit, _)| *limit == blocks).map_or(0, |(_, shared)| *shared)
     }
 
     unsafe fn launch_short(
@@ -545,10 +561,17 @@ fn parts(
 impl Kernels {
     fn load(gpu: &Gpu) -> Result<Self, Error> {
         let module = Module::new(gpu, &compile::sm3_image(gpu)?)?;
+        let tuning = tuning::tuning(gpu.info());
+        let many = module.kernel("sm3_hash_many")?;
+        let mut few = Vec::new();
+        for blocks in tuning.few.clone().into_iter().flatten() {
+            few.extend(many.shared_to_limit(gpu, blocks)?.map(|shared| (blocks, shared)));
+        }
         Ok(Kernels {
             gpu: gpu.clone(),
-            tuning: tuning::tuning(gpu.info()),
-            many: module.kernel("sm3_hash_many")?,
+            tuning,
+            many,
+            few,
             rows: module.kernel("sm3_hash_rows")?,
             short: module.kernel("sm3_hash_short")?,
             hash_32: module.kernel("sm3_hash_32")?,

@@ -9,11 +9,14 @@ use std::{
     process::{Command, Output},
 };
 
-use manylane::sm3::Midstate;
+use manylane::{
+    Messages,
+    sm3::{self, Midstate},
+};
 use manylane_emulator::{Driver, count, install};
 use manylane_gpu::{
     DeviceBuffer, DeviceId, DeviceMessages, Error, Event, Gpu, Layout, PinnedBuffer, Sm3, Stream,
-    Vendor, devices,
+    Vendor, Workspace, devices,
 };
 
 fn device(ordinal: u32) -> Gpu {
@@ -174,4 +177,38 @@ fn a_forked_child_is_told_and_touches_nothing() {
     // SAFETY: waits for the child above.
     assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
     assert_eq!(status, 0);
+}
+
+/// Of unlike messages that are hardly more than fit on the device at once (the emulated one has one
+/// multiprocessor), fewer are at work at a time: by shared memory that is asked for.
+#[test]
+fn few_unlike_messages_are_kept_fewer_at_a_time() {
+    let gpu = device(0);
+    let (sm3, stream) = (Sm3::new(&gpu).unwrap(), Stream::new(&gpu).unwrap());
+    let sharing = || count(Driver::Cuda, 0, "sharing");
+    for (count, limited) in [(128, 0), (129, 1), (1000, 1), (1791, 1), (1792, 0)] {
+        let ends: Vec<u64> = (0..=count as u64).map(|i| i * i % 64 + i * 64).collect();
+        let text = vec![7; ends[count] as usize + 16];
+        let mut data = DeviceBuffer::new(&gpu, text.len()).unwrap();
+        data.write(0, &text, &stream).unwrap();
+        let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_ne_bytes()).collect();
+        let mut offsets = DeviceBuffer::new(&gpu, bytes.len()).unwrap();
+        offsets.write(0, &bytes, &stream).unwrap();
+        let out = DeviceBuffer::new(&gpu, 32 * count).unwrap();
+        let (data, offsets) = (data.pointer(), offsets.pointer());
+        let messages =
+            DeviceMessages { count, layout: Layout::Offsets64 { data, offsets, base: 0 } };
+        let mut workspace = Workspace::new(&gpu, count).unwrap();
+        let (start, before) = (Midstate::default(), sharing());
+        // SAFETY: all was uploaded, and is kept until the digests are read.
+        unsafe {
+            sm3.hash_many(&stream, &start, &messages, Some(&mut workspace), out.pointer()).unwrap();
+        }
+        let mut digests = vec![[0; 32]; count];
+        out.read(0, digests.as_flattened_mut(), &stream).unwrap();
+        assert_eq!(sharing() - before, limited, "{count} messages");
+        let mut want = vec![[0; 32]; count];
+        sm3::hash_many(&Messages::offsets64(&text, &ends).unwrap(), &mut want).unwrap();
+        assert_eq!(digests, want, "{count} messages");
+    }
 }

@@ -21,7 +21,7 @@ use cudarc::driver::sys::{
 };
 
 use self::table::Table;
-use super::{DeviceId, DevicePointer, Driver, FunctionInfo, Handle, Info};
+use super::{DeviceId, DevicePointer, Driver, FunctionInfo, Grid, Handle, Info};
 use crate::{Error, Vendor};
 
 /// CUDA 12.2 and its driver 535 are the first to take PTX 8.2, which the kernels come as.
@@ -458,21 +458,55 @@ impl Driver for Cuda {
         })
     }
 
+    unsafe fn shared_to_limit(
+        &self,
+        function: Handle,
+        ordinal: u32,
+        blocks: u32,
+    ) -> Result<Option<u32>, Error> {
+        let device = self.device(ordinal)?;
+        let attribute = |attribute| self.attribute(attribute, device);
+        let all = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)?;
+        let reserved = attribute(CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK)?;
+        let most = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let (function, mut fixed) = (function.0.cast(), 0);
+        // SAFETY: the caller's.
+        unsafe {
+            call!(
+                self,
+                cuFuncGetAttribute(&mut fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function)
+            )?;
+        }
+        let fixed = u32::try_from(fixed).unwrap_or(0);
+        // Shared memory is given out in pieces of this size.
+        let block = (all / blocks.max(1)).saturating_sub(reserved) / 128 * 128;
+        if block <= fixed || block > most || (block + reserved) * (blocks + 1) <= all {
+            return Ok(None);
+        }
+        let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let dynamic = (most - fixed).cast_signed();
+        // SAFETY: the caller's.
+        unsafe { call!(self, cuFuncSetAttribute(function, attribute, dynamic))? };
+        Ok(Some(block - fixed))
+    }
+
     unsafe fn launch(
         &self,
         function: Handle,
-        blocks: u32,
-        threads: u32,
+        grid: Grid,
         stream: Handle,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
         let (function, stream) = (function.0.cast(), stream.0.cast());
         let (arguments, extra) = (arguments.as_mut_ptr(), ptr::null_mut());
-        // SAFETY: the caller's; no dynamic shared memory.
+        let Grid { blocks, threads, shared } = grid;
+        // SAFETY: the caller's.
         unsafe {
             call!(
                 self,
-                cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, extra)
+                cuLaunchKernel(
+                    function, blocks, 1, 1, threads, 1, 1, shared, stream, arguments, extra
+                )
             )
         }
     }

@@ -36,6 +36,16 @@ pub(crate) struct FunctionInfo {
     pub(crate) max_threads_per_block: u32,
 }
 
+/// How a kernel is launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub(crate) blocks: u32,
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// Bytes of dynamic shared memory of a block.
+    pub(crate) shared: u32,
+}
+
 /// One vendor's driver library, loaded and initialised in this process.
 ///
 /// Calls that concern a context need it to be current on the calling thread ([`bind`]); this
@@ -126,12 +136,20 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     unsafe fn unload(&self, module: Handle);
     unsafe fn function(&self, module: Handle, name: &'static str) -> Result<Handle, Error>;
     unsafe fn function_info(&self, function: Handle) -> Result<FunctionInfo, Error>;
+    /// Bytes of dynamic shared memory that a block must ask for so that no more than `blocks` of
+    /// them are on a multiprocessor at a time; none if that cannot be had. From now on launches
+    /// may ask for as much as the device has.
+    unsafe fn shared_to_limit(
+        &self,
+        function: Handle,
+        ordinal: u32,
+        blocks: u32,
+    ) -> Result<Option<u32>, Error>;
     /// `arguments` point to the kernel's arguments, as many and as large as its signature says.
     unsafe fn launch(
         &self,
         function: Handle,
-        blocks: u32,
-        threads: u32,
+        grid: Grid,
         stream: Handle,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error>;

@@ -8,14 +8,14 @@ mod compiler;
 mod library;
 
 use std::{
-    ffi::{CString, c_char, c_int, c_uint, c_void},
+    ffi::{CString, c_char, c_int, c_void},
     fmt,
     ptr::{self, NonNull},
 };
 
 pub(crate) use self::compiler::{Compiler, Sources};
 use self::library::Hip as Library;
-use super::{DeviceId, DevicePointer, Driver, FunctionInfo, Handle, Info};
+use super::{DeviceId, DevicePointer, Driver, FunctionInfo, Grid, Handle, Info};
 use crate::{Error, Vendor};
 
 const CONTEXT: Handle = Handle(ptr::null_mut());
@@ -342,15 +342,19 @@ impl Driver for Hip {
         })
     }
 
+    unsafe fn shared_to_limit(&self, _: Handle, _: u32, _: u32) -> Result<Option<u32>, Error> {
+        // Nobody has measured whether it pays on AMD's.
+        Ok(None)
+    }
+
     unsafe fn launch(
         &self,
         function: Handle,
-        blocks: u32,
-        threads: u32,
+        grid: Grid,
         stream: Handle,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
-        let shared: c_uint = 0;
+        let Grid { blocks, threads, shared } = grid;
         let (stream, extra) = (stream.0, ptr::null_mut());
         let arguments = arguments.as_mut_ptr();
         call!(

@@ -2,7 +2,7 @@
 
 use std::{ffi::c_void, fmt};
 
-use super::{FunctionInfo, Gpu, Handle};
+use super::{FunctionInfo, Gpu, Grid, Handle};
 use crate::Error;
 
 /// A queue of work on a device: what is enqueued runs in order, beside that of other streams.
@@ -177,6 +177,13 @@ impl Kernel {
         unsafe { gpu.bound()?.function_info(self.handle) }
     }
 
+    /// Bytes of shared memory with which at most `blocks` thread blocks are on a multiprocessor at
+    /// a time, for [`launch_sharing`](Self::launch_sharing); none if that cannot be had.
+    pub(crate) fn shared_to_limit(&self, gpu: &Gpu, blocks: u32) -> Result<Option<u32>, Error> {
+        // SAFETY: the module is alive, says the type's contract.
+        unsafe { gpu.bound()?.shared_to_limit(self.handle, gpu.info().id.ordinal, blocks) }
+    }
+
     /// Enqueues the kernel for at least `threads` threads, in blocks of `block`.
     ///
     /// # Safety
@@ -189,12 +196,28 @@ impl Kernel {
         block: u32,
         arguments: &mut [*mut c_void],
     ) -> Result<(), Error> {
+        // SAFETY: the caller's.
+        unsafe { self.launch_sharing(stream, threads, block, 0, arguments) }
+    }
+
+    /// The same, with so many bytes of dynamic shared memory a block.
+    ///
+    /// # Safety
+    /// As [`launch`](Self::launch).
+    pub(crate) unsafe fn launch_sharing(
+        &self,
+        stream: &Stream,
+        threads: u32,
+        block: u32,
+        shared: u32,
+        arguments: &mut [*mut c_void],
+    ) -> Result<(), Error> {
         if threads == 0 {
             return Ok(());
         }
         let driver = stream.gpu().bound()?;
-        let blocks = threads.div_ceil(block);
+        let grid = Grid { blocks: threads.div_ceil(block), threads: block, shared };
         // SAFETY: as this function's contract says.
-        unsafe { driver.launch(self.handle, blocks, block, stream.handle(), arguments) }
+        unsafe { driver.launch(self.handle, grid, stream.handle(), arguments) }
     }
 }

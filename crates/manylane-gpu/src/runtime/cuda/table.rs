@@ -81,6 +81,7 @@ table! {
     cuModuleUnload = "cuModuleUnload" (CUmodule);
     cuModuleGetFunction = "cuModuleGetFunction" (*mut CUfunction, CUmodule, *const c_char);
     cuFuncGetAttribute = "cuFuncGetAttribute" (*mut c_int, CUfunction_attribute, CUfunction);
+    cuFuncSetAttribute = "cuFuncSetAttribute" (CUfunction, CUfunction_attribute, c_int);
     cuLaunchKernel = "cuLaunchKernel" (CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
 }
 
