@@ -15,7 +15,7 @@ use std::{
     process::Command,
 };
 
-use self::listing::{Architecture, Listing};
+use self::listing::{Architecture, COMPARATORS, Listing, PRODUCTS};
 use crate::{Result, cargo, output_of, root, run_command, target_dir};
 
 pub(crate) const CLANG: &str = "clang-19";
@@ -46,10 +46,12 @@ pub(crate) fn run() -> Result {
     let kernels = root().join("crates/manylane-gpu/kernels");
     let mut errors = Vec::new();
     for architecture in &ARCHITECTURES {
-        let listing = Listing::parse(&compile(&kernels, architecture, &folder)?);
-        errors.extend(report(CLANG, architecture, &listing));
+        for (source, names) in [("sm3.cu", PRODUCTS), ("comparators.cu", COMPARATORS)] {
+            let listing = Listing::parse(&compile(&kernels, source, architecture, &folder)?, names);
+            errors.extend(report(CLANG, architecture, &listing));
+        }
     }
-    let listing = Listing::parse(&hiprtc(&folder)?);
+    let listing = Listing::parse(&hiprtc(&folder)?, PRODUCTS);
     errors.extend(report("hipRTC 5.2.3", &ARCHITECTURES[0], &listing));
     planted(&kernels, &folder)?;
     if errors.is_empty() { Ok(()) } else { Err(errors.join("\n")) }
@@ -58,7 +60,7 @@ pub(crate) fn run() -> Result {
 /// Prints what was counted, and gives what is wrong.
 fn report(compiler: &str, architecture: &Architecture, listing: &Listing) -> Vec<String> {
     println!("{}, {compiler}:", architecture.name);
-    for kernel in listing.products() {
+    for kernel in listing.hashing() {
         println!("  {}", kernel.describe(architecture));
     }
     let at = |error| format!("{}, {compiler}: {error}", architecture.name);
@@ -66,7 +68,12 @@ fn report(compiler: &str, architecture: &Architecture, listing: &Listing) -> Vec
 }
 
 /// The kernels in clang's assembly, which has the metadata of the code object too.
-fn compile(kernels: &Path, architecture: &Architecture, folder: &Path) -> Result<String> {
+fn compile(
+    kernels: &Path,
+    source: &str,
+    architecture: &Architecture,
+    folder: &Path,
+) -> Result<String> {
     let out = folder.join(format!("{}.s", architecture.name));
     run_command(
         Command::new(CLANG)
@@ -74,7 +81,7 @@ fn compile(kernels: &Path, architecture: &Architecture, folder: &Path) -> Result
             .arg(format!("--offload-arch={}", architecture.name))
             .args(["-std=c++17", "-O3", "-Werror", "-S", "-o"])
             .arg(&out)
-            .arg(kernels.join("sm3.cu")),
+            .arg(kernels.join(source)),
     )?;
     read(&out)
 }
@@ -122,7 +129,7 @@ fn planted(kernels: &Path, folder: &Path) -> Result {
         fs::write(&to, text).map_err(|error| format!("{}: {error}", to.display()))?;
     }
     let architecture = &ARCHITECTURES[0];
-    let listing = Listing::parse(&compile(&copy, architecture, &copy)?);
+    let listing = Listing::parse(&compile(&copy, "sm3.cu", architecture, &copy)?, PRODUCTS);
     let errors = listing.errors(architecture);
     if errors.iter().any(|error| error.contains("v_alignbit_b32")) {
         println!("planted: rotations of two shifts are found");

@@ -2,7 +2,7 @@
 
 #include "core.hpp"
 
-
+#include "comparators.cu"
 #include "sm3.cu"
 
 thread_local ManylaneBlock manylane_block{};
@@ -75,6 +75,21 @@ void describe(Launch &launch, const Messages &, const Messages &messages, const 
     launch.digests = out;
     launch.digest_count = count;
 }
+// Of comparators.
+void describe(Launch &launch, const u8 *, u64 len, u32 count, u8 *out) {
+    launch.bytes = len * count;
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const u8 *, const u64 *, u64, u32 count, u8 *out) {
+    launch.digests = out;
+    launch.digest_count = count;
+}
+void describe(Launch &launch, const u8 *, u64, u64 len, u32 count, u8 *out) {
+    launch.bytes = len * count;
+    launch.digests = out;
+    launch.digest_count = count;
+}
 
 template <class... Parameters, std::size_t... Index>
 Launch prepare(void (*function)(Parameters...), std::index_sequence<Index...>, Device &device,
@@ -112,6 +127,11 @@ struct Registration {
         add("bin_count", 1024, bin_count);
         add("bin_offsets", 1024, bin_offsets);
         add("bin_scatter", 1024, bin_scatter);
+        add("comparator_interleaved_4", LARGEST_BLOCK, comparator_interleaved_4);
+        add("comparator_interleaved_8", LARGEST_BLOCK, comparator_interleaved_8);
+        add("comparator_interleaved_16", LARGEST_BLOCK, comparator_interleaved_16);
+        add("comparator_padded", LARGEST_BLOCK, comparator_padded);
+        add("comparator_plain", LARGEST_BLOCK, comparator_plain);
     }
 } registration;
 

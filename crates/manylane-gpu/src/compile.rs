@@ -18,7 +18,7 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use self::cache::Cache;
 use crate::{
-    Error, Gpu, Vendor,
+    Error, Gpu, Vendor, comparators,
     runtime::{Compiler, Sources, lock},
     tuning::tuning,
 };
@@ -36,6 +36,14 @@ const PTX_LIMIT: usize = 16 << 20;
 /// [`Error::Compile`] if the machine's compiler fails, or has none.
 pub(crate) fn sm3_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
     image(gpu, tuning(gpu.info()).sm3_ptx, &SM3)
+}
+
+/// The kernels of [`Comparators`](crate::Comparators), likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image(gpu, comparators::PTX, &COMPARATORS)
 }
 
 /// What is compiled as one, and all that it includes, by name.
@@ -60,6 +68,12 @@ const SM3: Unit = Unit {
         ("messages.cuh", kernel!("messages.cuh")),
         ("sm3.cuh", kernel!("sm3.cuh")),
     ],
+};
+
+const COMPARATORS: Unit = Unit {
+    name: "comparators.cu",
+    source: kernel!("comparators.cu"),
+    headers: &[("device.h", kernel!("device.h")), ("sm3.cuh", kernel!("sm3.cuh"))],
 };
 
 fn image(gpu: &Gpu, ptx: &[u8], unit: &Unit) -> Result<Vec<u8>, Error> {

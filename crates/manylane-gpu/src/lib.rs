@@ -9,13 +9,16 @@
 //! | which GPUs there are | [`devices`] |
 //! | digests of messages that are in a GPU's memory | [`Sm3`] |
 //! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
+//! | to measure methods that others have published | [`Comparators`] |
 //!
 //! What hipRTC compiled is kept in `manylane` under `XDG_CACHE_HOME` or `~/.cache`, or in the folder
 //! that `MANYLANE_CACHE` names; `MANYLANE_CACHE=off` keeps nothing. The folder may be deleted at any
 //! time.
 //!
-//! Every kernel computes known answers on a device before its first use there.
+//! Every kernel but those of [`Comparators`] computes known answers on a device before its first use
+//! there.
 
+mod comparators;
 mod compile;
 mod error;
 mod ring;
@@ -23,6 +26,7 @@ mod runtime;
 mod sm3;
 mod tuning;
 
+pub use comparators::{Comparator, Comparators};
 pub use error::Error;
 pub use ring::{Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{

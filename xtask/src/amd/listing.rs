@@ -2,8 +2,21 @@
 
 use std::collections::BTreeMap;
 
-/// The kernels that compute digests; the others order messages.
-const PRODUCTS: [&str; 4] = ["sm3_hash_many", "sm3_hash_rows", "sm3_hash_short", "sm3_hmac_many"];
+/// The kernels of `sm3.cu` that compute digests; the others order messages.
+pub(super) const PRODUCTS: &[&str] =
+    &["sm3_hash_many", "sm3_hash_rows", "sm3_hash_short", "sm3_hmac_many"];
+
+/// The kernels of `comparators.cu` that are unrolled.
+pub(super) const COMPARATORS: &[&str] = &[
+    "comparator_interleaved_4",
+    "comparator_interleaved_8",
+    "comparator_interleaved_16",
+    "comparator_padded",
+];
+
+/// A kernel that keeps words in memory of the thread, and how many bytes at least: the plain
+/// comparator's `W[68]` and `W′[64]`, without which it would be another design.
+const IN_MEMORY: (&str, u64) = ("comparator_plain", (68 + 64) * 4);
 
 /// Rotations of one compression: four in each of 64 rounds and two in each P0 there (the one of
 /// A by 12 is SS1's and SS2's alike), four for each of 52 words of the expansion.
@@ -48,11 +61,16 @@ pub(super) struct Kernel {
 
 /// All kernels of a code object.
 #[derive(Debug, Default)]
-pub(super) struct Listing(BTreeMap<String, Kernel>);
+pub(super) struct Listing {
+    kernels: BTreeMap<String, Kernel>,
+    /// Those whose instructions are counted.
+    hashing: &'static [&'static str],
+}
 
 impl Listing {
-    /// Reads assembly or a disassembly, and the metadata that follow it.
-    pub(super) fn parse(text: &str) -> Self {
+    /// Reads assembly or a disassembly, and the metadata that follow it. The instructions of the
+    /// `hashing` kernels are counted.
+    pub(super) fn parse(text: &str, hashing: &'static [&'static str]) -> Self {
         let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
         let mut function = String::new();
         let mut described = String::new();
@@ -73,23 +91,23 @@ impl Listing {
                 *kernel.instructions.entry(instruction.to_string()).or_default() += 1;
             }
         }
-        Listing(kernels)
+        Listing { kernels, hashing }
     }
 
-    /// The product kernels that there are.
-    pub(super) fn products(&self) -> impl Iterator<Item = &Kernel> {
-        PRODUCTS.iter().filter_map(|name| self.0.get(*name))
+    /// Those of the kernels whose instructions are counted that there are.
+    pub(super) fn hashing(&self) -> impl Iterator<Item = &Kernel> {
+        self.hashing.iter().filter_map(|name| self.kernels.get(*name))
     }
 
     /// What is not as it must be.
     pub(super) fn errors(&self, architecture: &Architecture) -> Vec<String> {
-        let missing = PRODUCTS.iter().filter(|name| !self.0.contains_key(**name));
+        let missing = self.hashing.iter().filter(|name| !self.kernels.contains_key(**name));
         let mut errors: Vec<String> = missing.map(|name| format!("no {name}")).collect();
-        for kernel in self.0.values() {
+        for kernel in self.kernels.values() {
             let errors_here = kernel.resources(architecture);
             errors.extend(errors_here.into_iter().map(|error| format!("{}: {error}", kernel.name)));
         }
-        for kernel in self.products() {
+        for kernel in self.hashing() {
             let errors_here = kernel.selection(architecture);
             errors.extend(errors_here.into_iter().map(|error| format!("{}: {error}", kernel.name)));
         }
@@ -111,18 +129,24 @@ impl Kernel {
     /// Whether it runs in registers, and enough of it side by side.
     fn resources(&self, architecture: &Architecture) -> Vec<String> {
         let mut errors = Vec::new();
-        for (key, expected) in [
-            ("private_segment_fixed_size", 0),
-            ("vgpr_spill_count", 0),
-            ("wavefront_size", architecture.wave),
-        ] {
+        let in_memory = self.name == IN_MEMORY.0;
+        let mut wanted = vec![("vgpr_spill_count", 0), ("wavefront_size", architecture.wave)];
+        if in_memory {
+            let bytes = self.metadata.get("private_segment_fixed_size");
+            if bytes.is_none_or(|bytes| *bytes < IN_MEMORY.1) {
+                errors.push(format!("keeps {bytes:?} bytes in memory, not {}", IN_MEMORY.1));
+            }
+        } else {
+            wanted.push(("private_segment_fixed_size", 0));
+            let scratch = self.instructions.keys().filter(|name| name.starts_with("scratch_"));
+            errors.extend(scratch.map(|name| format!("has {name}")));
+        }
+        for (key, expected) in wanted {
             match self.metadata.get(key) {
                 Some(&value) if value == expected => {}
                 value => errors.push(format!("{key} is {value:?}, not {expected}")),
             }
         }
-        let scratch = self.instructions.keys().filter(|name| name.starts_with("scratch_"));
-        errors.extend(scratch.map(|name| format!("has {name}")));
         let waves = self.waves(architecture);
         if waves < WAVES {
             errors.push(format!("has registers for {waves} waves, not {WAVES}"));
@@ -151,7 +175,7 @@ impl Kernel {
             |(name, count): (&String, &u64)| if name.starts_with("v_") { *count } else { 0 };
         let number = |key| self.metadata.get(key).copied().unwrap_or(0);
         format!(
-            "{:<15} {:>3} registers ({} waves), {:>2} scalars kept in lanes; {:>4} vector \
+            "{:<25} {:>3} registers ({} waves), {:>2} scalars kept in lanes; {:>4} vector \
              instructions: {} alignbit, {} bfi, {} add3, {} xor3",
             self.name,
             number("vgpr_count"),
@@ -244,14 +268,16 @@ mod tests {
         let change = |list: [(&'static str, u64); 4]| {
             list.map(|(key, old)| if key == name { (key, value) } else { (key, old) })
         };
-        Listing::parse(&assembly(&change(CODE), &change(METADATA))).errors(architecture).join("; ")
+        Listing::parse(&assembly(&change(CODE), &change(METADATA)), PRODUCTS)
+            .errors(architecture)
+            .join("; ")
     }
 
     #[test]
     fn good_code_has_no_errors() {
-        let listing = Listing::parse(&assembly(&CODE, &METADATA));
+        let listing = Listing::parse(&assembly(&CODE, &METADATA), PRODUCTS);
         assert_eq!(listing.errors(&GFX), [""; 0]);
-        let kernel = listing.products().next().unwrap();
+        let kernel = listing.hashing().next().unwrap();
         assert_eq!((kernel.count("v_xor_b32"), kernel.waves(&GFX)), (600, 4));
     }
 
@@ -273,17 +299,30 @@ mod tests {
         assert_eq!(with("vgpr_count", 84, &GFX), "");
         assert!(with("vgpr_count", 85, &GFX).contains("for 2 waves"));
         let code = [&CODE[..], &[("scratch_load_dword", 1)]].concat();
-        let found = Listing::parse(&assembly(&code, &METADATA)).errors(&GFX).join("; ");
+        let found = Listing::parse(&assembly(&code, &METADATA), PRODUCTS).errors(&GFX).join("; ");
         assert!(found.contains("has scratch_load_dword"), "{found}");
         // A number that is not there is not zero.
-        let found = Listing::parse(&assembly(&CODE, &METADATA[1..])).errors(&GFX).join("; ");
+        let found =
+            Listing::parse(&assembly(&CODE, &METADATA[1..]), PRODUCTS).errors(&GFX).join("; ");
         assert!(found.contains("private_segment_fixed_size is None"), "{found}");
+    }
+
+    #[test]
+    fn the_plain_comparator_has_its_words_in_memory() {
+        let plain = |bytes| {
+            let metadata = [&METADATA[1..], &[("private_segment_fixed_size", bytes)]].concat();
+            let text = assembly(&[("scratch_load_dword", 1)], &metadata);
+            let text = text.replace(PRODUCTS[0], IN_MEMORY.0);
+            Listing::parse(&text, &[]).kernels[IN_MEMORY.0].resources(&GFX)
+        };
+        assert_eq!(plain(544), [""; 0]);
+        assert_eq!(plain(0), ["keeps Some(0) bytes in memory, not 528"]);
     }
 
     #[test]
     fn a_kernel_that_is_not_there_is_named() {
         let text = assembly(&CODE, &METADATA).replace("sm3_hmac_many", "sm3_other");
-        assert_eq!(Listing::parse(&text).errors(&GFX), ["no sm3_hmac_many"]);
+        assert_eq!(Listing::parse(&text, PRODUCTS).errors(&GFX), ["no sm3_hmac_many"]);
     }
 
     #[test]
@@ -295,8 +334,8 @@ mod tests {
             "    .name:           sm3_hash_rows\n",
             "    .vgpr_count:     44\n",
         );
-        let listing = Listing::parse(text);
-        let kernel = listing.products().next().unwrap();
+        let listing = Listing::parse(text, PRODUCTS);
+        let kernel = listing.hashing().next().unwrap();
         assert_eq!(kernel.count("v_alignbit_b32"), 1);
         assert_eq!(kernel.waves(&GFX), 5);
     }

@@ -49,6 +49,7 @@ fn the_machines_compiler_takes_the_kernels() {
     if let Some(path) = std::env::var_os("MANYLANE_CODE_OBJECT") {
         std::fs::write(path, &object).unwrap();
     }
+    assert!(!code_object(&COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
     let broken = Unit { source: "#include \"sm3.cuh\"\nnonsense", ..SM3 };
     let error = code_object(&broken, "gfx906", &[], no_cache).unwrap_err().to_string();
     assert!(error.contains("nonsense") && error.contains("gfx906"), "{error}");
