@@ -103,14 +103,16 @@ struct Sweep {
 }
 
 impl Sweep {
-    fn threads(&self) -> Vec<u32> {
-        let mut threads: Vec<u32> = self.launches.keys().map(|launch| launch.threads).collect();
-        threads.dedup();
-        threads
+    /// Methods and threads per block, each a line or a bar.
+    fn methods(&self) -> Vec<(bool, u32)> {
+        let of = |launch: &Launch| (launch.peer, launch.threads);
+        let mut methods: Vec<(bool, u32)> = self.launches.keys().map(of).collect();
+        methods.dedup();
+        methods
     }
 
-    fn speed(&self, threads: u32, blocks: u32) -> Option<Speed> {
-        self.launches.get(&Launch { threads, blocks }).copied()
+    fn speed(&self, (peer, threads): (bool, u32), blocks: u32) -> Option<Speed> {
+        self.launches.get(&Launch { peer, threads, blocks }).copied()
     }
 
     fn blocks(&self) -> Vec<u32> {
@@ -188,18 +190,18 @@ fn lines(area: &Area, title: &str, unit: &str, sweep: &Sweep, value: fn(Speed) -
         .y_desc(unit)
         .label_style(("mono", 14))
         .draw()?;
-    for (i, threads) in sweep.threads().into_iter().enumerate() {
+    for (i, method) in sweep.methods().into_iter().enumerate() {
         let color = COLORS[i % COLORS.len()];
         let points: Vec<(f64, f64)> = blocks
             .iter()
             .enumerate()
-            .filter_map(|(x, &blocks)| Some((x as f64, value(sweep.speed(threads, blocks)?))))
+            .filter_map(|(x, &blocks)| Some((x as f64, value(sweep.speed(method, blocks)?))))
             .collect();
         let dots = points.iter().map(|&point| Circle::new(point, 4, color.filled()));
         chart.draw_series(dots)?;
         chart
             .draw_series(LineSeries::new(points, color.stroke_width(2)))?
-            .label(format!("{threads} threads"))
+            .label(named(method))
             .legend(move |(x, y)| PathElement::new([(x, y), (x + 20, y)], color.stroke_width(3)));
     }
     chart
@@ -211,15 +213,19 @@ fn lines(area: &Area, title: &str, unit: &str, sweep: &Sweep, value: fn(Speed) -
     Ok(())
 }
 
+fn named((peer, threads): (bool, u32)) -> String {
+    format!("{}{threads} threads", if peer { "HI-SM3, " } else { "" })
+}
+
 /// Bars by threads per block, as many blocks as multiprocessors.
 fn by_threads(area: &Area, title: &str, sweeps: &[Sweep]) -> Drawn {
     let bars: Vec<(String, f64, RGBColor)> = sweeps
         .iter()
         .flat_map(|sweep| {
             let least = sweep.blocks().first().copied().unwrap_or(0);
-            sweep.threads().into_iter().enumerate().filter_map(move |(i, threads)| {
-                let speed = sweep.speed(threads, least)?;
-                let name = format!("{}, {threads} threads", bytes_label(sweep.len));
+            sweep.methods().into_iter().enumerate().filter_map(move |(i, method)| {
+                let speed = sweep.speed(method, least)?;
+                let name = format!("{}, {}", bytes_label(sweep.len), named(method));
                 Some((name, speed.gb_per_s, COLORS[i % COLORS.len()]))
             })
         })
@@ -275,7 +281,9 @@ mod tests {
         let like = summary.results[0].clone();
         for (len, name) in [(64, "64"), (8192, "8192")] {
             for (i, contender) in
-                ["256 × 132 blocks", "256 × 264 blocks", "512 × 132 blocks"].into_iter().enumerate()
+                ["256 × 132 blocks", "256 × 264 blocks", "HI-SM3: 512 × 132 blocks"]
+                    .into_iter()
+                    .enumerate()
             {
                 let figure = |median| Figure { median, low: None, high: None };
                 let mut result = like.clone();

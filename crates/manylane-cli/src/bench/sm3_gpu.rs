@@ -1,4 +1,5 @@
-//! Suite `sm3-gpu`: SM3 on graphics processors, by the kernel alone and from the host's memory.
+//! Suite `sm3-gpu`: SM3 on graphics processors, by the kernel alone and from the host's memory,
+//! beside the methods of others.
 
 use std::{rc::Rc, time::Duration};
 
@@ -17,6 +18,7 @@ mod device;
 mod energy;
 mod host;
 mod kernels;
+mod padded;
 mod sweep;
 
 pub(super) use sweep::Launch;
@@ -99,7 +101,9 @@ pub(super) fn suite(ids: &[DeviceId], quick: bool) -> Result<Suite, String> {
 
 fn setup(device: &Device) -> Result<GpuSetup, String> {
     let info = device.gpu().info();
-    let kernels = device.sm3().kernels().map_err(|why| why.to_string())?;
+    let failed = |why: manylane_gpu::Error| why.to_string();
+    let ours = device.sm3().kernels().map_err(failed)?;
+    let others = device.comparators().kernels().map_err(failed)?;
     Ok(GpuSetup {
         id: info.id.to_string(),
         name: info.name.clone(),
@@ -114,7 +118,7 @@ fn setup(device: &Device) -> Result<GpuSetup, String> {
             Ok(sensor) => sensor.describe(),
             Err(why) => format!("clock and energy unknown: {why}"),
         },
-        kernels: kernels.iter().map(kernel).collect(),
+        kernels: ours.iter().chain(&others).map(kernel).collect(),
     })
 }
 
@@ -156,6 +160,7 @@ fn group(
 fn contender(
     device: &Rc<Device>,
     name: String,
+    peer: bool,
     work: Rc<device::Work>,
     rng: &mut fastrand::Rng,
 ) -> Result<Contender, String> {
@@ -166,7 +171,7 @@ fn contender(
         name,
         kernel: None,
         work: super::measure::Work { bytes, units, counted_clocks: None },
-        peer: false,
+        peer,
         output: Vec::new(),
         call: Call::elsewhere(move |calls, _| {
             device.time(&work, calls).map_err(|why| why.to_string())

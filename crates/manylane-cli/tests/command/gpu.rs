@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use manylane_gpu::Comparator;
+
 use crate::support::{Dir, command, run, tool};
 
 /// The command with an emulated CUDA driver of these settings.
@@ -108,7 +110,43 @@ fn the_gpu_suite_leaves_records() {
     let results = summary["results"].as_array().unwrap();
     assert!(results.len() >= 3 && results.iter().all(|r| r["group"] == "sm3-gpu/cuda:0/blocks-64"));
     assert!(results.iter().all(|r| r["metrics"]["us_per_call"]["median"].as_f64() > Some(0.0)));
+    for launch in ["64", "256", "HI-SM3: 256", "HI-SM3: 512", "HI-SM3: 768", "HI-SM3: 1024"] {
+        let name = format!("{launch} × 1 blocks");
+        assert!(results.iter().any(|r| r["contender"] == name), "{name} in {results:?}");
+    }
     let png = std::fs::read(dir.path("run/blocks-cuda0.png")).expect("a plot");
     assert!(png::Decoder::new(std::io::Cursor::new(png)).read_info().is_ok());
     dir.manylane(["bench", "compare", "run", "run"]).exits(0);
+}
+
+#[test]
+fn the_methods_of_others_are_measured_beside_ours() {
+    let dir = Dir::new();
+    let mut compared = Vec::new();
+    for group in ["kernel-64", "kernel-1-8192-200000"] {
+        let args = ["bench", "sm3-gpu", "--quick", "--only", group, "-o", group];
+        let ran = dir.run(with_gpu("devices=1").args(args), b"");
+        ran.exits(0);
+        let (table, summary) = (ran.text(), dir.path(format!("{group}/summary.json")));
+        let summary = std::fs::read(summary).expect("a summary");
+        let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+        for result in summary["results"].as_array().unwrap() {
+            let name = result["contender"].as_str().unwrap();
+            assert!(table.contains(name), "{name} in {table}");
+            assert!(result["metrics"]["gb_per_s"]["median"].as_f64() > Some(0.0), "{result}");
+            if result["peer"] == true {
+                let ratios = summary["ratios"].as_array().unwrap();
+                assert!(ratios.iter().any(|ratio| ratio["contender"] == name), "{name}");
+                compared.push(name.to_owned());
+            }
+        }
+        let png = std::fs::read(dir.path(format!("{group}/methods-cuda0.png"))).expect("a plot");
+        assert!(png::Decoder::new(std::io::Cursor::new(png)).read_info().is_ok());
+    }
+    for which in Comparator::ALL {
+        let names = compared.iter().filter(|name| name.starts_with(which.name()));
+        // With and without the CPU's part of the work.
+        let wanted = if which == Comparator::Padded { 2 } else { 1 };
+        assert_eq!(names.count(), wanted, "{which:?} in {compared:?}");
+    }
 }

@@ -13,8 +13,8 @@ use manylane::{
     sm3::{self, DIGEST_LEN, Midstate},
 };
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Event, Gpu, Layout, PinnedBuffer,
-    Sm3, Stream, Workspace,
+    Comparator, Comparators, DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Event,
+    Gpu, Layout, PinnedBuffer, Sm3, Stream, Workspace,
 };
 
 use crate::bench::{measure::Timing, sensors::Sensor};
@@ -46,14 +46,21 @@ pub(super) enum Program {
     Hash(Option<u32>),
     /// `Sm3::hmac_many`, the keys being the first bytes of the data.
     Hmac,
+    /// A method of others.
+    Comparator(Comparator, Option<u32>),
 }
 
 /// Where the messages of some work lie in the data.
 pub(super) enum Shape {
     /// One after another, `stride` apart.
     Rows { len: usize, stride: usize },
+    /// In elements of 16 bytes: element `e` of message `i` is element `e * count + i`.
+    Interleaved { len: usize },
     /// One after another, of any lengths.
     Offsets(Offsets),
+    /// Padded before, in memory of their own, with the offsets of the padded messages there; and
+    /// the offsets of the messages themselves in the data.
+    Padded { data: DeviceBuffer, offsets: Offsets, from: Vec<usize> },
 }
 
 /// Offsets on the host and on the device.
@@ -73,8 +80,9 @@ impl Work {
     /// Bytes of messages.
     pub(super) fn bytes(&self) -> u64 {
         match &self.shape {
-            Shape::Rows { len, .. } => (*len * self.count) as u64,
+            Shape::Rows { len, .. } | Shape::Interleaved { len } => (*len * self.count) as u64,
             Shape::Offsets(offsets) => offsets.host[self.count],
+            Shape::Padded { from, .. } => from[self.count] as u64,
         }
     }
 
@@ -82,15 +90,24 @@ impl Work {
     fn span(&self) -> usize {
         match &self.shape {
             Shape::Rows { len, stride } => self.count.saturating_sub(1) * stride + len,
+            Shape::Interleaved { len } => len * self.count,
             Shape::Offsets(offsets) => offsets.host[self.count] as usize,
+            Shape::Padded { from, .. } => from[self.count],
         }
     }
 
-    /// Where message `i` lies in the data.
-    fn range(&self, i: usize) -> Range<usize> {
+    /// Gives the pieces of the data that message `i` consists of, one after the other.
+    fn pieces(&self, i: usize, mut give: impl FnMut(Range<usize>)) {
         match &self.shape {
-            Shape::Rows { len, stride } => i * stride..i * stride + len,
-            Shape::Offsets(offsets) => offsets.host[i] as usize..offsets.host[i + 1] as usize,
+            Shape::Rows { len, stride } => give(i * stride..i * stride + len),
+            Shape::Interleaved { len } => {
+                let elements = (0..len / 16).map(|e| 16 * (e * self.count + i));
+                elements.for_each(|at| give(at..at + 16));
+            }
+            Shape::Offsets(offsets) => {
+                give(offsets.host[i] as usize..offsets.host[i + 1] as usize);
+            }
+            Shape::Padded { from, .. } => give(from[i]..from[i + 1]),
         }
     }
 }
@@ -99,6 +116,7 @@ impl Work {
 pub(super) struct Device {
     gpu: Gpu,
     sm3: Sm3,
+    comparators: Comparators,
     stream: Stream,
     start: Event,
     end: Event,
@@ -135,6 +153,7 @@ impl Device {
         let messages = (len / 64).min(MOST_MESSAGES);
         let mut device = Device {
             sm3,
+            comparators: Comparators::new(&gpu)?,
             start: Event::timed(&gpu)?,
             end: Event::timed(&gpu)?,
             slab: slab.to_vec(),
@@ -178,6 +197,10 @@ impl Device {
         &self.sm3
     }
 
+    pub(super) fn comparators(&self) -> &Comparators {
+        &self.comparators
+    }
+
     pub(super) fn sensor(&self) -> Result<&Sensor, &str> {
         self.sensor.as_ref().map_err(String::as_str)
     }
@@ -206,8 +229,15 @@ impl Device {
         Ok(Offsets { host, device })
     }
 
+    /// A copy of the bytes in memory of the device.
+    pub(super) fn resident(&self, bytes: &[u8]) -> Result<DeviceBuffer, Error> {
+        let mut buffer = DeviceBuffer::new(&self.gpu, bytes.len())?;
+        buffer.write(0, bytes, &self.stream)?;
+        Ok(buffer)
+    }
+
     /// Bytes of the data on the host.
-    fn copy_data(&self, range: Range<usize>, to: &mut Vec<u8>) {
+    pub(super) fn copy_data(&self, range: Range<usize>, to: &mut Vec<u8>) {
         let mut at = range.start;
         while at < range.end {
             let from = at % self.slab.len();
@@ -247,9 +277,10 @@ impl Device {
         match work.program {
             Program::Hash(block) => {
                 let sm3 = block.map_or_else(|| self.sm3.clone(), |b| self.sm3.with_block(b));
-                // SAFETY: the messages lie in the data, by the assertion, and the offsets, which do
-                // not decrease, are `work`'s; the digests fit. These buffers live as long as
-                // `self`, whose every use waits for the stream, the only one that uses them.
+                // SAFETY: the messages lie in the data, by the assertion, or in memory of `work`'s,
+                // as do the offsets, which do not decrease and end with that; the digests fit. These
+                // buffers live as long as `self` or `work`, and whoever launches waits for the
+                // stream, the only one that uses them.
                 unsafe { sm3.hash_many(stream, &start, &messages, workspace, out.pointer()) }
             }
             Program::Hmac => {
@@ -259,6 +290,11 @@ impl Device {
                 let keys = DeviceMessages { count: work.count, layout };
                 // SAFETY: as above, and the keys lie in the data too.
                 unsafe { self.sm3.hmac_many(stream, &keys, &messages, workspace, out.pointer()) }
+            }
+            Program::Comparator(which, block) => {
+                let (comparators, out) = (&self.comparators, out.pointer());
+                // SAFETY: as for `Hash`; who pads messages has their blocks follow each other.
+                unsafe { comparators.hash_many(which, block, stream, &messages, out) }
             }
         }
     }
@@ -290,7 +326,7 @@ impl Device {
     fn expected(&self, work: &Work, chosen: &[usize]) -> Vec<[u8; DIGEST_LEN]> {
         let message = |&i: &usize| {
             let mut message = Vec::new();
-            self.copy_data(work.range(i), &mut message);
+            work.pieces(i, |piece| self.copy_data(piece, &mut message));
             message
         };
         let messages: Vec<Vec<u8>> = chosen.iter().map(message).collect();
@@ -339,8 +375,15 @@ fn messages(work: &Work, data: DevicePointer) -> DeviceMessages {
         Shape::Rows { len, stride } => {
             Layout::Strided { data, len: *len as u64, stride: *stride as u64 }
         }
+        Shape::Interleaved { len } => {
+            Layout::Strided { data, len: *len as u64, stride: *len as u64 }
+        }
         Shape::Offsets(offsets) => {
             Layout::Offsets64 { data, offsets: offsets.device.pointer(), base: 0 }
+        }
+        Shape::Padded { data, offsets, .. } => {
+            let (data, offsets) = (data.pointer(), offsets.device.pointer());
+            Layout::Offsets64 { data, offsets, base: 0 }
         }
     };
     DeviceMessages { count: work.count, layout }

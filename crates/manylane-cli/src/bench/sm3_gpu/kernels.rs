@@ -2,13 +2,15 @@
 
 use std::rc::Rc;
 
+use manylane_gpu::Comparator;
+
 use super::{
-    Device, Group, amount, contender,
+    Contender, Device, Group, amount, contender,
     device::{Program, Shape, Work},
-    group, thousands,
+    group, padded, thousands,
 };
 
-/// Name of the call that is measured.
+/// Name of the call that is measured, and that others are set in relation to.
 const OURS: &str = "hash_many";
 
 const PART: &str = "Kernel alone, data in device memory, digests stored";
@@ -59,13 +61,38 @@ fn equal(
     let on = Rc::clone(&device);
     let build = move |rng: &mut fastrand::Rng| {
         let shape = Shape::Rows { len, stride };
-        let work = Rc::new(Work { program: Program::Hash(None), count, shape });
-        Ok(vec![contender(&on, OURS.to_owned(), work, rng)?])
+        let ours = Rc::new(Work { program: Program::Hash(None), count, shape });
+        let mut contenders = vec![contender(&on, OURS.to_owned(), false, ours, rng)?];
+        if len.is_multiple_of(64) {
+            contenders.extend(comparators(&on, count, len, rng)?);
+        }
+        Ok(contenders)
     };
     Group {
+        base: Some(OURS),
         working_set: (count * stride) as u64,
         ..group(&device, &format!("kernel-{name}"), PART, parameter, quick, build)
     }
+}
+
+/// The comparators that take messages of one length, which they need to be whole blocks.
+fn comparators(
+    device: &Rc<Device>,
+    count: usize,
+    len: usize,
+    rng: &mut fastrand::Rng,
+) -> Result<Vec<Contender>, String> {
+    let mut contenders = Vec::new();
+    for which in Comparator::ALL {
+        let shape = match which {
+            Comparator::Padded => continue,
+            Comparator::Plain => Shape::Rows { len, stride: len },
+            _ => Shape::Interleaved { len },
+        };
+        let work = Rc::new(Work { program: Program::Comparator(which, None), count, shape });
+        contenders.push(contender(device, which.name().to_owned(), true, work, rng)?);
+    }
+    Ok(contenders)
 }
 
 /// Lengths uniform in 1…8192 at any byte, ordering included; beside as many of the mean length.
@@ -83,10 +110,14 @@ fn unequal(device: &Rc<Device>, count: usize, quick: bool) -> Group {
         let ours = Rc::new(Work { program: Program::Hash(None), count, shape });
         let shape = Shape::Rows { len: mean, stride: mean };
         let fixed = Rc::new(Work { program: Program::Hash(None), count, shape });
-        Ok(vec![
-            contender(&on, OURS.to_owned(), ours, rng)?,
-            contender(&on, FIXED.to_owned(), fixed, rng)?,
-        ])
+        let mut contenders = vec![
+            contender(&on, OURS.to_owned(), false, ours, rng)?,
+            contender(&on, FIXED.to_owned(), false, fixed, rng)?,
+        ];
+        if padded::affords(&lengths) {
+            contenders.extend(padded::contenders(&on, &lengths, rng)?);
+        }
+        Ok(contenders)
     };
     let parameter = format!("{} × 1…8 KiB, uniform, at any byte", thousands(count));
     Group {
@@ -106,7 +137,7 @@ fn keyed(device: &Rc<Device>, quick: bool) -> Group {
     let build = move |rng: &mut fastrand::Rng| {
         let shape = Shape::Rows { len, stride: len };
         let work = Rc::new(Work { program: Program::Hmac, count, shape });
-        Ok(vec![contender(&on, "hmac_many".to_owned(), work, rng)?])
+        Ok(vec![contender(&on, "hmac_many".to_owned(), false, work, rng)?])
     };
     let parameter = format!("{}, each under a key of 32 B", amount(count, len));
     group(&device, &format!("hmac-{len}"), PART, parameter, quick, build)
