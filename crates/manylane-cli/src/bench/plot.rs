@@ -49,8 +49,9 @@ pub(super) fn plots(summary: &Summary) -> Vec<(String, Vec<u8>)> {
                 picture(height, |area| over_blocks(area, &title, &sweeps))
                     .map(|png| (file("blocks"), png)),
             );
+            let height = bars(sweeps.iter().map(|sweep| sweep.methods().len()).sum());
             plots.extend(
-                picture(600, |area| by_threads(area, &title, &sweeps))
+                picture(height, |area| by_threads(area, &title, &sweeps))
                     .map(|png| (file("threads"), png)),
             );
         }
@@ -59,7 +60,7 @@ pub(super) fn plots(summary: &Summary) -> Vec<(String, Vec<u8>)> {
             .filter(|result| result.group.starts_with(&format!("{of_gpu}kernel-")))
             .collect();
         if !kernels.is_empty() {
-            let height = 80 + 26 * kernels.len() as u32;
+            let height = bars(kernels.len());
             let title = format!("{}: {}, kernel alone, GB/s", gpu.id, gpu.name);
             plots.extend(
                 picture(height, |area| methods(area, &title, &kernels))
@@ -68,6 +69,11 @@ pub(super) fn plots(summary: &Summary) -> Vec<(String, Vec<u8>)> {
         }
     }
     plots
+}
+
+/// Height of a picture of so many bars, each with room for its name.
+fn bars(count: usize) -> u32 {
+    80 + 26 * count as u32
 }
 
 /// Draws a picture, as a PNG file. `None` if there was nothing to draw it of.
@@ -166,7 +172,7 @@ fn lines(area: &Area, title: &str, unit: &str, sweep: &Sweep, value: fn(Speed) -
     let blocks = sweep.blocks();
     let most = sweep.launches.values().map(|speed| value(*speed)).fold(0.0, f64::max);
     // Room at the right for the legend.
-    let right = (blocks.len() as f64 - 1.0).max(1.0) * 1.3;
+    let right = (blocks.len() as f64 - 1.0).max(1.0) * 1.4;
     let mut chart = ChartBuilder::on(area)
         .caption(title, ("mono", 20))
         .margin(8)
@@ -207,14 +213,15 @@ fn lines(area: &Area, title: &str, unit: &str, sweep: &Sweep, value: fn(Speed) -
     chart
         .configure_series_labels()
         .position(SeriesLabelPosition::MiddleRight)
-        .label_font(("mono", 14))
+        // The room for these is worked out by the size alone, for letters narrower than ours.
+        .label_font(("mono", 17))
         .background_style(WHITE)
         .draw()?;
     Ok(())
 }
 
 fn named((peer, threads): (bool, u32)) -> String {
-    format!("{}{threads} threads", if peer { "HI-SM3, " } else { "" })
+    if peer { format!("HI-SM3, {threads}") } else { format!("{threads} threads") }
 }
 
 /// Bars by threads per block, as many blocks as multiprocessors.
