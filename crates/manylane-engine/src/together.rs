@@ -131,8 +131,7 @@ pub(crate) fn run<'a>(
         let gpus: Vec<_> = members.iter().map(|m| m.state(now, usual, false, 1e9)).collect();
         let threads = crew.threads as f64;
         let left = weights.cost(0, count) as f64;
-        let situation =
-            Situation { left, thread_rate: fleet.thread_rate.get(), threads, gpus: &gpus };
+        let situation = fleet.situation(left, threads, &gpus);
         let chain = members.iter().map(|m| m.chain_rate()).fold(50e6, f64::min);
         slot_bytes.min(longest(chain, situation.end()) as u64)
     } else {
@@ -260,7 +259,7 @@ impl<'a> Run<'_, 'a> {
         let computing = fleet.with_cpus() || seen.gpus.iter().all(|(gpu, _)| gpu.is_lost());
         let free = threads.saturating_sub(self.feeding.load(Relaxed)).max(1);
         let threads = if computing { free as f64 } else { 0.0 };
-        Situation { left: left as f64, thread_rate: fleet.thread_rate.get(), threads, gpus }
+        fleet.situation(left as f64, threads, gpus)
     }
 
     /// Gives a GPU something to do, if one has room and it pays.
@@ -310,12 +309,14 @@ impl<'a> Run<'_, 'a> {
         let part = board.take_back(&self.weights, wanted, slot_bytes, most)?;
         drop(board);
         let cost = self.weights.cost(part.first, part.end());
-        member.took(now, cost, self.usual, !pinned);
+        let fill_time = if pinned { 0.0 } else { cost as f64 / self.crew.fleet.fill_rate.get() };
+        member.took(now, cost, self.usual, fill_time);
         Some((part, cost))
     }
 
     fn send(&self, member: &Arc<Member>, pinned: bool, slot: Slot, mut part: Part<'a>, cost: u64) {
         let fleet = self.crew.fleet;
+        let begun = Instant::now();
         let (pending, count) = match self.submit(pinned, slot, &part) {
             Ok(sent) => sent,
             Err(error) => {
@@ -334,6 +335,9 @@ impl<'a> Run<'_, 'a> {
                 0 => board.refuse(&self.weights, rest),
                 _ => board.put(&self.weights, rest),
             }
+        }
+        if !pinned {
+            fleet.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
         }
         if count > 0 {
             let member = Arc::clone(member);
