@@ -148,6 +148,11 @@ impl Backlog {
         })
     }
 
+    /// Something that had been taken for the GPU never went there.
+    pub(crate) fn returned(&mut self, cost: u64) {
+        self.under_way -= cost;
+    }
+
     /// When all of it will be back, at that rate.
     pub(crate) fn end(&self, now: f64, rate: f64) -> f64 {
         match self.under_way {
@@ -214,10 +219,20 @@ impl Situation<'_> {
 
     /// Cost that a GPU should be given now; none if the others are done sooner without.
     pub(crate) fn batch(&self, gpu: &GpuState) -> Option<f64> {
+        self.batch_within(gpu, BATCH_TIME)
+    }
+
+    /// The same for a batch that a thread reads from files. That takes it many times as long as
+    /// the GPU, whose rate is then measured no higher than files come; so slots are filled.
+    pub(crate) fn batch_of_sources(&self, gpu: &GpuState) -> Option<f64> {
+        self.batch_within(gpu, f64::INFINITY)
+    }
+
+    fn batch_within(&self, gpu: &GpuState, seconds: f64) -> Option<f64> {
         let (end, rate) = (self.end(), self.rate(gpu));
         let share = rate * (end - gpu.ready());
         let mut cost = (share * AT_A_TIME).max(rate * LEAST_TIME).min(share);
-        cost = cost.min(gpu.rate * BATCH_TIME).min(gpu.most);
+        cost = cost.min(gpu.rate * seconds).min(gpu.most);
         if gpu.staged {
             // One thread copies it all, while the GPU may wait, and is to be done early enough.
             let time = LEAST_FILL_TIME.max(self.bridging_fill_time(gpu));

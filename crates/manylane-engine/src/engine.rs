@@ -169,6 +169,10 @@ impl Engine {
     /// time as these have lanes. `on_done` runs on the calling thread, which hashes too. A source
     /// that cannot be opened, or fails while it is read, fails alone.
     ///
+    /// Short sources whose length is known also go to GPUs, read straight into memory that these
+    /// copy from; each thread that does so has up to nine more open. What a GPU fails to do is done
+    /// again from there, without the source being read again.
+    ///
     /// When `on_done` breaks, sources at work are abandoned, and the value it broke with is
     /// returned.
     ///
@@ -214,7 +218,8 @@ impl Engine {
         I::IntoIter: Send,
     {
         let sources = sources.into_iter();
-        sources::run(&self.pool, self.threads(), function, progress, sources, on_done)
+        let crew = self.crew();
+        sources::run(&crew, function, progress, sources, on_done)
     }
 
     /// Computes a batch on CPU and GPUs, if these are to take part. Whether that was done.
@@ -236,9 +241,12 @@ impl Engine {
         {
             return false;
         }
-        let Engine { pool, lanes, .. } = self;
-        let crew = Crew { pool, fleet, threads: self.threads(), lanes: *lanes };
-        together::run(&crew, job, *messages, extra, out)
+        together::run(&self.crew(), job, *messages, extra, out)
+    }
+
+    fn crew(&self) -> Crew<'_> {
+        let Engine { pool, fleet, lanes, .. } = self;
+        Crew { pool, fleet, threads: self.threads(), lanes: *lanes }
     }
 
     /// Does something on the CPU, and counts it.

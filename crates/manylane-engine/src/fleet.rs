@@ -32,6 +32,11 @@ const GUESS: f64 = 12e9;
 /// fifteen others on Sapphire Rapids.
 const FILL_RATE: f64 = 5e9;
 
+/// Bytes of a source that a GPU takes, at most. Hashed by one of its threads at some 50 MB/s, one of
+/// this length takes 5 ms; a ring of 200 MB that is half full of such gives 20 GB/s, more than the
+/// threads would hash that fill it.
+const BRIEF: u64 = 256 << 10;
+
 /// Slots of a ring. Where threads fill them, a slot is being filled five times as long as it is
 /// copied (8 and 50 GB/s), and as many as wait for the copy must be ready beside these. Twelve of
 /// 16 MiB take as much memory as six of 32.
@@ -64,8 +69,13 @@ impl Counter {
         self.bytes.fetch_add(bytes, Relaxed);
     }
 
+    /// Messages and bytes so far.
+    pub(crate) fn get(&self) -> (u64, u64) {
+        (self.messages.load(Relaxed), self.bytes.load(Relaxed))
+    }
+
     fn share(&self, device: String) -> Share {
-        let (messages, bytes) = (self.messages.load(Relaxed), self.bytes.load(Relaxed));
+        let (messages, bytes) = self.get();
         Share { device, messages, bytes }
     }
 }
@@ -131,6 +141,11 @@ impl Member {
 
     pub(crate) fn took(&self, now: f64, cost: u64, usual: f64, fill_time: f64) {
         lock(&self.backlog).took(now, cost, usual / self.chain_rate(), fill_time);
+    }
+
+    /// Something that was taken for it did not go there.
+    pub(crate) fn returned(&self, cost: u64) {
+        lock(&self.backlog).returned(cost);
     }
 
     pub(crate) fn back(&self, now: f64, cost: u64) {
@@ -246,7 +261,7 @@ impl Fleet {
 
     /// Whether this is the process that made it: GPU drivers do not survive a `fork`, and locks
     /// may be held for ever in a child.
-    fn is_ours(&self) -> bool {
+    pub(crate) fn is_ours(&self) -> bool {
         self.pid == process::id()
     }
 
@@ -264,6 +279,11 @@ impl Fleet {
     ) -> Situation<'a> {
         let (thread_rate, fill_rate) = (self.thread_rate.get(), self.fill_rate.get());
         Situation { left, thread_rate, fill_rate, threads, gpus }
+    }
+
+    /// Bytes of a source up to which it goes to a GPU.
+    pub(crate) fn brief(&self) -> u64 {
+        BRIEF.min(self.config.slot_bytes as u64 / 4)
     }
 
     /// Seconds since some moment.
@@ -311,6 +331,11 @@ impl Fleet {
         }
         let is_opening = lock(&self.opening).as_ref().is_some_and(|thread| !thread.is_finished());
         is_opening || !self.members().is_empty()
+    }
+
+    /// Whether GPUs are being opened, or that has been tried.
+    pub(crate) fn is_opened(&self) -> bool {
+        self.opened.load(SeqCst)
     }
 
     /// Counts time that the CPU has worked alone.
@@ -370,7 +395,11 @@ impl Fleet {
             Device::Auto | Device::All => {}
         }
         if self.device != Device::Cpu {
-            why.push("GPUs take batches in memory; files are hashed by the processor".to_owned());
+            why.push(format!(
+                "GPUs take batches in memory and files up to {} KiB; one of their threads would be \
+                 long at longer ones",
+                self.brief() >> 10
+            ));
         }
         (members, why)
     }

@@ -45,14 +45,15 @@ pub trait Source: Send {
     fn open(&mut self) -> io::Result<Self::Reader>;
 
     /// The length in bytes, as far as it is known before the source is opened. It only helps to
-    /// start long sources early: what is read counts.
+    /// start long sources early and to choose those that a GPU takes: what is read counts.
     fn len_hint(&self) -> Option<u64> {
         None
     }
 
-    /// The length in bytes, as far as an open source knows it. Asked at most once, and only of a
-    /// source that does not end within the first buffer, so that short files save the system
-    /// call. It only helps to plan.
+    /// The length in bytes, as far as an open source knows it. Asked only of a source that does not
+    /// end within the first buffer, so that short files save the system call; and where there are
+    /// GPUs, of one without a [hint](Self::len_hint), which stays on the CPU if nothing is known here
+    /// either. It only helps to plan.
     fn open_len(&self, reader: &Self::Reader) -> Option<u64> {
         let _ = reader;
         self.len_hint()

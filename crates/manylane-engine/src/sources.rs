@@ -2,9 +2,12 @@
 //!
 //! Every worker keeps the lanes of its machine full of sources (`lanes`); that is where the speed
 //! comes from, and long sources take part like short ones. Only when there are too few left for
-//! that, each goes on as a stream by itself (`stream`), on whichever worker is free.
+//! that, each goes on as a stream by itself (`stream`), on whichever worker is free. Where there
+//! are GPUs, workers also read short sources into batches for these (`gpus`).
 
+mod gpus;
 mod lanes;
+mod queues;
 mod stream;
 
 use std::{
@@ -12,21 +15,26 @@ use std::{
     io,
     ops::ControlFlow,
     sync::{
-        Condvar, Mutex, MutexGuard, TryLockError,
+        Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{
             AtomicBool, AtomicU64, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
         },
     },
+    time::Duration,
 };
 
 use self::{
+    gpus::Gpus,
     lanes::Worker,
+    queues::Queues,
     stream::{Ring, Stream},
 };
 use crate::{
     Done, Function, Progress, Source, Summary,
-    runtime::{Pool, is_out_of_files, lock, wait},
+    fleet::Counter,
+    runtime::{is_out_of_files, lock, wait},
+    together::Crew,
 };
 
 /// Sources that are taken from the iterator ahead of their turn, where they say how long they
@@ -36,17 +44,12 @@ const LOOK_AHEAD: usize = 4096;
 /// Sources taken from the iterator at a time, or by a worker.
 const HANDFUL: usize = 8;
 
-/// Length from which a source starts before shorter ones that came first: one that takes a lane
-/// longer than a few hundred short files.
-const LONG: u64 = 1 << 20;
-
-/// Length from which a source starts as a stream by itself, beside the lanes: half a second's
-/// work, which would otherwise begin only when all others are done.
-const HUGE: u64 = 256 << 20;
-
 /// Sources that may be taken from the iterator and not yet handed back, because one before them
 /// is still at work: a few megabytes of results.
 const MAX_UNDELIVERED: usize = 1 << 16;
+
+/// How long a worker without work sleeps while a GPU is at work, whose results nobody announces.
+const NAP: Duration = Duration::from_micros(100);
 
 /// What a source adds to [`Run::open`] and leaves there when it is closed, except one.
 const OPENED: u64 = 1 << 32;
@@ -60,6 +63,8 @@ fn are_open(open: u64) -> bool {
 struct Item<S> {
     index: usize,
     source: S,
+    /// Its length, as it said before it was opened.
+    hint: Option<u64>,
 }
 
 /// What comes of opening a source: without a reader, its result, or nothing if it was put back.
@@ -70,6 +75,7 @@ struct Run<'a, S: Source, I> {
     function: &'a Function,
     progress: &'a Progress,
     threads: usize,
+    gpus: Gpus<S>,
     /// The iterator, with the index of its next source. Taken before `state`, if both are.
     sources: Mutex<(I, usize)>,
     state: Mutex<State<S>>,
@@ -85,30 +91,18 @@ struct Run<'a, S: Source, I> {
     stop: AtomicBool,
     /// Sources that are open or being opened; and, in steps of [`OPENED`], how many ever were.
     open: AtomicU64,
-    /// Length of [`State::starved`], and of what is about to be put there.
+    /// Number of sources that starve ([`Queues`]), and of what is about to be put there.
     starving: AtomicUsize,
 }
 
 struct State<S: Source> {
-    /// Sources taken from the iterator that no worker has begun.
-    short: VecDeque<Item<S>>,
-    long: VecDeque<Item<S>>,
-    huge: VecDeque<Item<S>>,
-    /// Sources that could not be opened since too many files were open. Others of this run are,
-    /// and each that closes feeds some of these; until then, no new ones are begun.
-    starved: VecDeque<Item<S>>,
-    /// Those of them that may be tried again.
-    fed: VecDeque<Item<S>>,
+    queues: Queues<S>,
     /// Sources to be hashed as streams, begun or not.
     streams: VecDeque<Stream<S>>,
     /// Whether the iterator has ended.
     ended: bool,
-    /// Whether a source has said how long it is.
-    hinted: bool,
     /// Workers that have something at work.
     busy: usize,
-    /// Workers at a huge source while others may be waiting for lanes.
-    beside: usize,
     /// Results handed over to the caller.
     delivered: usize,
     /// Sources taken from the iterator.
@@ -118,15 +112,9 @@ struct State<S: Source> {
 }
 
 impl<S: Source> State<S> {
-    /// Sources that may be begun now.
-    fn pending(&self) -> usize {
-        let others = || self.short.len() + self.long.len() + self.huge.len();
-        self.fed.len() + if self.starved.is_empty() { others() } else { 0 }
-    }
-
     /// Whether sources may be taken from the iterator.
     fn may_pull(&self) -> bool {
-        !self.ended && self.room() > 0 && self.starved.is_empty()
+        !self.ended && self.room() > 0 && self.queues.are_open()
     }
 
     fn room(&self) -> usize {
@@ -163,8 +151,7 @@ trait Deliver {
 
 /// [`Engine::hash_sources`](crate::Engine::hash_sources).
 pub(crate) fn run<S, I, B>(
-    pool: &Pool,
-    threads: usize,
+    crew: &Crew,
     function: &Function,
     progress: &Progress,
     sources: I,
@@ -174,22 +161,18 @@ where
     S: Source,
     I: Iterator<Item = S> + Send,
 {
+    let Crew { pool, fleet, threads, .. } = *crew;
+    let gpus = Gpus::new(fleet);
     let run = Run {
         function,
         progress,
         threads,
         sources: Mutex::new((sources, 0)),
         state: Mutex::new(State {
-            short: VecDeque::new(),
-            long: VecDeque::new(),
-            huge: VecDeque::new(),
-            starved: VecDeque::new(),
-            fed: VecDeque::new(),
+            queues: Queues::new(gpus.limit()),
             streams: VecDeque::new(),
             ended: false,
-            hinted: false,
             busy: 0,
-            beside: 0,
             delivered: 0,
             taken: 0,
             results: VecDeque::new(),
@@ -201,15 +184,17 @@ where
         stop: AtomicBool::new(false),
         open: AtomicU64::new(0),
         starving: AtomicUsize::new(0),
+        gpus,
     };
     // One source needs no other thread; two are enough to know that more may come.
     run.pull(lock(&run.sources), 2);
     let helpers = match lock(&run.state) {
-        state if state.ended => state.pending().saturating_sub(1),
+        state if state.ended => state.queues.pending().saturating_sub(1),
         _ => threads - 1,
     };
     let mut caller = Caller { run: &run, on_done, broke: None, batch: Vec::new() };
     pool.run(helpers.min(threads - 1), &|| run.work(&mut Helper), || run.work(&mut caller));
+    run.gpus.end(&run);
     match caller.broke {
         Some(value) => ControlFlow::Break(value),
         None => ControlFlow::Continue(()),
@@ -275,11 +260,17 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_all();
     }
 
-    /// Puts results in their places, and empties `done`.
+    /// Puts results of the CPU in their places, and empties `done`.
     fn hand_in(&self, done: &mut Vec<Done<S>>) {
+        self.hand_in_from(&self.gpus.fleet.cpu, done);
+    }
+
+    /// The same for results of the device that `counter` is of.
+    fn hand_in_from(&self, counter: &Counter, done: &mut Vec<Done<S>>) {
         if done.is_empty() {
             return;
         }
+        self.gpus.count(counter, done);
         self.progress.add(0, done.len() as u64);
         let mut state = lock(&self.state);
         for done in done.drain(..) {
@@ -322,7 +313,7 @@ impl<S: Source, I> Run<'_, S, I> {
             } else {
                 self.closed();
             }
-            let Item { index, source } = item;
+            let Item { index, source, .. } = item;
             return Err(Some(Done { index, source, result: Err(error) }));
         }
     }
@@ -335,7 +326,7 @@ impl<S: Source, I> Run<'_, S, I> {
         self.starving.fetch_add(1, SeqCst);
         let open = self.open.fetch_sub(1, SeqCst) - 1;
         if are_open(open) {
-            state.starved.push_back(item);
+            state.queues.starve(item);
             return None;
         }
         self.starving.fetch_sub(1, SeqCst);
@@ -355,9 +346,8 @@ impl<S: Source, I> Run<'_, S, I> {
     fn feed(&self) {
         let mut state = lock(&self.state);
         for _ in 0..2 {
-            if let Some(item) = state.starved.pop_front() {
+            if state.queues.feed() {
                 self.starving.fetch_sub(1, SeqCst);
-                state.fed.push_back(item);
             }
         }
         self.work.notify_all();
@@ -385,7 +375,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                     done.extend(stream.finish(self, thread, &mut ring));
                     self.hand_in(&mut done);
                     if beside {
-                        lock(&self.state).beside -= 1;
+                        lock(&self.state).queues.leave_beside();
                     }
                 }
                 Task::End => break,
@@ -414,7 +404,15 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 return Task::Stream(stream);
             }
             drop(state);
-            match self.take(HANDFUL, worker.queue(), true) {
+            if worker.serve_gpus(self) {
+                was_busy = true;
+                if worker.has_sources() {
+                    return Task::Lanes;
+                }
+                continue;
+            }
+            // Who waits for the iterator cannot look after GPUs.
+            match self.take(HANDFUL, worker.queue(), !self.gpus.are_at_work()) {
                 Taken::Some => return Task::Lanes,
                 Taken::Stream(stream) => return Task::Stream(stream),
                 Taken::Later | Taken::None => {}
@@ -422,24 +420,35 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             let mut state = lock(&self.state);
             state.busy -= 1;
             was_busy = false;
-            let over = state.ended && state.pending() == 0 && state.busy == 0;
-            if over && state.streams.is_empty() && state.starved.is_empty() {
+            let at_work = self.gpus.are_at_work();
+            let over = state.ended && state.queues.are_empty() && state.busy == 0 && !at_work;
+            if over && state.streams.is_empty() {
                 self.work.notify_all();
                 self.caller.notify_one();
                 if !D::IS_CALLER || state.taken == state.delivered {
                     return Task::End;
                 }
             }
+            let kept = if self.gpus.keep_brief() { state.queues.for_gpus() } else { 0 };
             let has_news = !state.streams.is_empty()
-                || state.pending() > 0
-                || state.may_pull()
+                || state.queues.pending() > kept
                 || self.stopped()
                 || D::IS_CALLER && self.ready.load(Relaxed);
-            if !has_news {
-                self.waiting.fetch_add(1, Relaxed);
-                drop(wait(if D::IS_CALLER { &self.caller } else { &self.work }, state));
-                self.waiting.fetch_sub(1, Relaxed);
+            if has_news {
+                continue;
             }
+            let looks = at_work || kept > 0;
+            if !looks && state.may_pull() {
+                continue;
+            }
+            let news = if D::IS_CALLER { &self.caller } else { &self.work };
+            self.waiting.fetch_add(1, Relaxed);
+            if looks {
+                drop(news.wait_timeout(state, NAP).unwrap_or_else(PoisonError::into_inner));
+            } else {
+                drop(wait(news, state));
+            }
+            self.waiting.fetch_sub(1, Relaxed);
         }
     }
 
@@ -448,28 +457,29 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
     fn take(&self, wanted: usize, queue: &mut VecDeque<Item<S>>, patient: bool) -> Taken<S> {
         loop {
             let mut state = lock(&self.state);
+            let kept = self.gpus.keep_brief();
             // The beginning of a share for each worker, lest the last ones be unequal.
-            let share = (state.pending() / self.threads).clamp(1, wanted);
-            if let Some(item) = state.next_huge(self.threads) {
+            let share = (state.queues.pending() / self.threads).clamp(1, wanted);
+            if let Some(item) = state.queues.next_huge(self.threads) {
                 return Taken::Stream(Stream::beside(item));
             }
             let mut count = 0;
             while count < share
-                && let Some(item) = state.next()
+                && let Some(item) = state.queues.next(kept)
             {
                 if item.source.may_wait() {
                     if count == 0 {
                         return Taken::Stream(Stream::of(item));
                     }
-                    state.short.push_front(item);
+                    state.queues.put_back(item);
                     break;
                 }
                 queue.push_back(item);
                 count += 1;
             }
-            let ahead = if state.hinted { LOOK_AHEAD } else { HANDFUL * self.threads };
             let may_pull = state.may_pull();
-            let wants_pull = may_pull && state.pending() < ahead;
+            let wants_pull = may_pull && self.wants_ahead(&state);
+            let only_kept = kept && state.queues.for_gpus() > 0;
             drop(state);
             if count > 0 {
                 if wants_pull && let Ok(sources) = self.sources.try_lock() {
@@ -479,6 +489,9 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             }
             if !may_pull {
                 return Taken::None;
+            }
+            if only_kept {
+                return Taken::Later;
             }
             let sources = if patient {
                 lock(&self.sources)
@@ -490,13 +503,33 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 }
             };
             // Another worker may have been here meanwhile.
-            if lock(&self.state).pending() == 0 {
+            if lock(&self.state).queues.pending() == 0 {
                 self.pull(sources, 2 * HANDFUL);
             }
             if self.stopped() {
                 return Taken::None;
             }
         }
+    }
+
+    /// Whether more sources should be taken from the iterator ahead of their turn.
+    fn wants_ahead(&self, state: &State<S>) -> bool {
+        let far = state.queues.are_hinted() || self.gpus.are_there();
+        state.queues.pending() < if far { LOOK_AHEAD } else { HANDFUL * self.threads }
+    }
+
+    /// Takes sources for a GPU into `queue`, as many as one worker takes at a time; none if they
+    /// would have to be waited for.
+    fn take_brief(&self, queue: &mut VecDeque<Item<S>>) {
+        let state = lock(&self.state);
+        let wants_pull = state.may_pull() && self.wants_ahead(&state);
+        drop(state);
+        if wants_pull && let Ok(sources) = self.sources.try_lock() {
+            self.pull(sources, 2 * HANDFUL);
+        }
+        let mut state = lock(&self.state);
+        let share = (state.queues.pending() / self.threads).clamp(1, HANDFUL);
+        queue.extend(std::iter::from_fn(|| state.queues.next_brief()).take(share));
     }
 
     /// Takes up to `wanted` sources from the iterator.
@@ -516,19 +549,12 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             && let Some(source) = iterator.next()
         {
             let hint = source.len_hint();
-            items[count] = Some((Item { index: *index, source }, hint));
+            items[count] = Some(Item { index: *index, source, hint });
             *index += 1;
             count += 1;
         }
         let mut state = lock(&self.state);
-        for (item, hint) in items.into_iter().flatten() {
-            state.hinted |= hint.is_some();
-            match hint {
-                Some(HUGE..) => state.huge.push_back(item),
-                Some(LONG..) => state.long.push_back(item),
-                _ => state.short.push_back(item),
-            }
-        }
+        items.into_iter().flatten().for_each(|item| state.queues.push(item));
         state.taken = *index;
         if count < wanted {
             state.ended = true;
@@ -537,24 +563,6 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             self.work.notify_all();
             self.caller.notify_one();
         }
-    }
-}
-
-impl<S: Source> State<S> {
-    /// The next source for a lane.
-    fn next(&mut self) -> Option<Item<S>> {
-        let queues = [&mut self.fed, &mut self.huge, &mut self.long, &mut self.short];
-        let may_begin = if self.starved.is_empty() { queues.len() } else { 1 };
-        queues.into_iter().take(may_begin).find_map(VecDeque::pop_front)
-    }
-
-    /// The next source for a stream beside the lanes: where huge ones are few, on at most half
-    /// of the workers. Many get through sooner in lanes.
-    fn next_huge(&mut self, threads: usize) -> Option<Item<S>> {
-        let few = self.beside + self.huge.len() <= threads && self.beside < threads / 2;
-        let item = self.huge.pop_front_if(|_| few && self.starved.is_empty())?;
-        self.beside += 1;
-        Some(item)
     }
 }
 

@@ -328,7 +328,7 @@ impl<'a> Run<'_, 'a> {
         if count < part.out.len() {
             let rest = part.split_off(count);
             let returned = self.weights.cost(rest.first, rest.end());
-            member.back(fleet.now(), returned);
+            member.returned(returned);
             cost -= returned;
             let mut board = lock(&self.board);
             match count {

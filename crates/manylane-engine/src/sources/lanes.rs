@@ -5,12 +5,13 @@ use std::{
     io::{self, Read},
     mem,
     sync::atomic::Ordering::Relaxed,
+    time::Instant,
 };
 
 use manylane::sm3::{self, Lanes, Midstate};
 use zeroize::Zeroize;
 
-use super::{Deliver, HUGE, Item, Run, Stream, Taken};
+use super::{Deliver, Item, Run, Stream, Taken, gpus::Feeder, queues::HUGE};
 use crate::{Done, Function, Source, runtime::lock};
 
 /// Bytes that a lane reads at a time. Sixteen lanes of this size fill half of a second-level cache
@@ -41,6 +42,8 @@ pub(super) struct Worker<S: Source> {
     active: usize,
     /// Sources that wait for a lane.
     queue: VecDeque<Item<S>>,
+    /// What this worker does for GPUs; it gives the lanes what is too long for these.
+    feeder: Feeder<S>,
     /// Bytes read since progress was last told.
     read: u64,
     /// Results that have not been handed in.
@@ -127,6 +130,7 @@ impl<S: Source> Worker<S> {
             at_work: (0..lanes.count()).map(|_| None).collect(),
             active: 0,
             queue: VecDeque::new(),
+            feeder: Feeder::new(),
             read: 0,
             done: Vec::new(),
             reserved: None,
@@ -141,6 +145,17 @@ impl<S: Source> Worker<S> {
         &mut self.queue
     }
 
+    /// Whether there is something for the lanes.
+    pub(super) fn has_sources(&self) -> bool {
+        !(self.queue.is_empty() && self.feeder.too_long.is_empty())
+    }
+
+    /// Looks after GPUs. Whether there was anything to do.
+    pub(super) fn serve_gpus<I: Iterator<Item = S> + Send>(&mut self, run: &Run<S, I>) -> bool {
+        // Who has promised to be free soon does not begin anything.
+        self.feeder.serve(run, self.reserved.is_none())
+    }
+
     /// Hashes sources side by side as long as there are enough of them.
     pub(super) fn work<I: Iterator<Item = S> + Send>(
         &mut self,
@@ -151,19 +166,23 @@ impl<S: Source> Worker<S> {
             self.buffer = vec![0; self.lanes.count() * ROOM];
         }
         loop {
+            self.serve_gpus(run);
+            let begun = Instant::now();
             let more = self.occupy(run);
             if run.stopped() {
                 self.at_work.iter_mut().for_each(|lane| *lane = None);
                 self.queue.clear();
+                self.feeder.too_long.clear();
                 return;
             }
-            if self.active == 0 && self.queue.is_empty() {
+            if self.active == 0 && !self.has_sources() {
                 break;
             }
             if !more && self.spread(run) {
                 break;
             }
-            self.advance(run);
+            let hashed = self.advance(run);
+            run.gpus.measure(hashed, begun.elapsed());
             if self.done.len() >= KEPT {
                 run.hand_in(&mut self.done);
             }
@@ -184,6 +203,10 @@ impl<S: Source> Worker<S> {
                 lane += 1;
                 continue;
             }
+            if let Some((item, reader)) = self.feeder.too_long.pop_front() {
+                self.begin(run, lane, item, reader);
+                continue;
+            }
             let Some(item) = self.queue.pop_front() else {
                 if self.reserved.is_some() {
                     break;
@@ -199,17 +222,16 @@ impl<S: Source> Worker<S> {
                     Taken::None => return false,
                 }
             };
-            self.begin(run, lane, item);
+            match run.open(item) {
+                Ok((item, reader)) => self.begin(run, lane, item, reader),
+                Err(done) => self.done.extend(done),
+            }
         }
         true
     }
 
-    /// Opens a source and fills a lane with its beginning.
-    fn begin<I>(&mut self, run: &Run<S, I>, lane: usize, item: Item<S>) {
-        let (item, reader) = match run.open(item) {
-            Ok(open) => open,
-            Err(done) => return self.done.extend(done),
-        };
+    /// Fills a lane with the beginning of an open source.
+    fn begin<I>(&mut self, run: &Run<S, I>, lane: usize, item: Item<S>, reader: S::Reader) {
         self.buffer[lane * ROOM..][..self.rest.len()].copy_from_slice(&self.rest);
         let (from, to) = (0, self.rest.len());
         self.at_work[lane] =
@@ -233,8 +255,7 @@ impl<S: Source> Worker<S> {
                 // Longer than it seemed. If huge ones are few, it gets a worker of its own: this
                 // one, once its other lanes are empty.
                 let mut state = lock(&run.state);
-                if self.reserved.is_none() && state.beside < run.threads / 2 {
-                    state.beside += 1;
+                if self.reserved.is_none() && state.queues.go_beside(run.threads) {
                     drop(state);
                     self.reserved = self.extract(lane).map(Stream::now_beside);
                 }
@@ -245,7 +266,9 @@ impl<S: Source> Worker<S> {
 
     /// Makes a lane idle, with the result of its source.
     fn end<I>(&mut self, run: &Run<S, I>, lane: usize, result: io::Result<crate::Summary>) {
-        if let Some(Lane { item: Item { index, source }, reader, .. }) = self.at_work[lane].take() {
+        if let Some(Lane { item: Item { index, source, .. }, reader, .. }) =
+            self.at_work[lane].take()
+        {
             self.active -= 1;
             drop(reader);
             run.closed();
@@ -288,9 +311,10 @@ impl<S: Source> Worker<S> {
         self.active == 0
     }
 
-    /// Hashes the blocks that all lanes have, then ends or refills those that have no more.
-    fn advance<I>(&mut self, run: &Run<S, I>) {
-        let Some(busy) = self.at_work.iter().position(Option::is_some) else { return };
+    /// Hashes the blocks that all lanes have, then ends or refills those that have no more. Gives
+    /// the bytes hashed.
+    fn advance<I>(&mut self, run: &Run<S, I>) -> usize {
+        let Some(busy) = self.at_work.iter().position(Option::is_some) else { return 0 };
         let blocks = self.at_work.iter().flatten().map(Lane::blocks).min().unwrap_or(0);
         let mut inputs = [&[][..]; MAX_LANES];
         for (i, input) in inputs.iter_mut().enumerate().take(self.at_work.len()) {
@@ -301,6 +325,7 @@ impl<S: Source> Worker<S> {
             *input = &self.buffer[i * ROOM + lane.from..][..64 * blocks];
         }
         self.lanes.compress(&inputs[..self.at_work.len()]);
+        let hashed = 64 * blocks * self.active;
         run.progress.add(mem::take(&mut self.read), 0);
         for i in 0..self.at_work.len() {
             let Some(lane) = &mut self.at_work[i] else { continue };
@@ -315,6 +340,7 @@ impl<S: Source> Worker<S> {
                 self.fill(run, i);
             }
         }
+        hashed
     }
 }
 

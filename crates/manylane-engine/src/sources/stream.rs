@@ -103,7 +103,7 @@ impl<S: Source> Stream<S> {
         ring: &mut Ring,
     ) -> Option<Done<S>> {
         let Stream { item, begun, .. } = self;
-        let (Item { index, source }, begun) = match begun {
+        let (Item { index, source, .. }, begun) = match begun {
             Some(begun) => (item, begun),
             None => match run.open(item) {
                 Ok((item, reader)) => {
@@ -230,7 +230,7 @@ impl Drop for Ring {
 }
 
 /// Fills the buffer as far as the reader has bytes; also says how it ended, if it has.
-fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Result<()>>) {
+pub(super) fn fill(reader: &mut impl Read, buffer: &mut [u8]) -> (usize, Option<io::Result<()>>) {
     let mut filled = 0;
     while filled < buffer.len() {
         match reader.read(&mut buffer[filled..]) {

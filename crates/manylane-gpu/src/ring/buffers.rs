@@ -130,6 +130,13 @@ impl Buffers {
         }
     }
 
+    /// Wipes what the batch has in the staging memory.
+    pub(super) fn wipe_staged(&mut self) {
+        if let Some(staging) = &mut self.staging {
+            staging[..self.used.min(self.capacity)].zeroize();
+        }
+    }
+
     pub(super) fn staging(&mut self) -> Result<&mut PinnedBuffer, Error> {
         if self.staging.is_none() {
             self.staging = Some(PinnedBuffer::new(self.stream.gpu(), self.capacity + READABLE)?);

@@ -15,7 +15,8 @@ use crate::{DevicePointer, Error};
 /// Keys start at a multiple of this, after the messages.
 const KEY_ALIGN: usize = 16;
 
-/// A slot that nobody else has: to be filled and submitted. Dropped, it goes back as it is.
+/// A slot that nobody else has: to be filled and submitted. Dropped, it goes back, and what was
+/// staged in it is wiped.
 pub struct Slot {
     ring: Ring,
     /// `None` once it is handed on.
@@ -113,6 +114,15 @@ impl Slot {
         self.len() == 0
     }
 
+    /// Message `index` of those staged in it.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn message(&self, index: usize) -> &[u8] {
+        assert!(index < self.len(), "message {index} of {}", self.len());
+        self.buffers().staged(index, false)
+    }
+
     /// Bytes of messages and keys in it.
     pub fn bytes(&self) -> usize {
         self.buffers().used
@@ -130,11 +140,23 @@ impl Slot {
     ///
     /// # Panics
     /// On [`Start::Hmac`] unless filled by [`load_hmac`](Self::load_hmac).
-    pub fn submit(mut self, start: Start) -> Result<Pending<'static>, Error> {
+    pub fn submit(self, start: Start) -> Result<Pending<'static>, Error> {
+        self.try_submit(start).map_err(|(error, _)| error)
+    }
+
+    /// The same, but a slot that could not be sent comes back with the error, for its messages to
+    /// be computed elsewhere: [`message`](Self::message).
+    ///
+    /// # Errors
+    /// What the driver says; then the ring is lost.
+    ///
+    /// # Panics
+    /// As [`submit`](Self::submit).
+    pub fn try_submit(mut self, start: Start) -> Result<Pending<'static>, (Error, Slot)> {
         let keys = self.buffers().loaded_keys.count();
         let with_keys = matches!(start, Start::Hmac);
         assert!(!with_keys || keys == self.len(), "{keys} keys for {} messages", self.len());
-        self.send(start, None, |buffers| buffers.send_staged())
+        self.send(start, None, |buffers| buffers.send_staged()).map_err(|error| (error, self))
     }
 
     /// Sends as many of the first messages as fit on their way, straight from the caller's
@@ -217,7 +239,8 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(buffers) = self.buffers.take() {
+        if let Some(mut buffers) = self.buffers.take() {
+            buffers.wipe_staged();
             self.ring.put_back(buffers);
         }
     }

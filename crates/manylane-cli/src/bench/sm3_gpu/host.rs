@@ -375,6 +375,10 @@ impl Source for OneFile {
     fn open(&mut self) -> io::Result<File> {
         File::open(&self.0)
     }
+
+    fn open_len(&self, file: &File) -> Option<u64> {
+        file.metadata().ok().map(|metadata| metadata.len())
+    }
 }
 
 /// Files that have just been written, so that they are in the page cache.

@@ -1,0 +1,565 @@
+//! What workers do for GPUs: they read short sources into batches for these, and hand in what comes
+//! back.
+//!
+//! A batch is read straight into page-locked memory, from where the GPU copies it. That takes a
+//! thread three or four times less than to hash the same, so whoever finds a slot free fills it,
+//! unless all would be done sooner without ([`cost`](crate::cost)). Slots are free as fast as the
+//! GPU takes batches: no more threads fill them than it can use, and the others hash.
+
+use std::{
+    collections::VecDeque,
+    mem,
+    sync::{
+        Arc, Mutex,
+        atomic::{
+            AtomicBool, AtomicU64, AtomicUsize,
+            Ordering::{Relaxed, SeqCst},
+        },
+    },
+    time::{Duration, Instant},
+};
+
+use manylane::{Messages, sm3};
+use manylane_gpu::{Error, Pending, Slot, Start};
+use zeroize::Zeroize;
+
+use super::{HANDFUL, Item, Run, Stream, stream::fill};
+use crate::{
+    Done, Source,
+    cost::{GpuState, Rate, Situation},
+    fleet::{Counter, Fleet, Member},
+    runtime::lock,
+};
+
+/// What a source costs beyond its length, in bytes: the padding block.
+const EXTRA: u64 = 64;
+
+/// How long a thread fills one slot, at most: what 16 MiB take at 4 GB/s. Where sources are so
+/// short that opening them takes most of the time, batches are smaller.
+const FILL_TIME: Duration = Duration::from_millis(4);
+
+/// The same when all will soon be done.
+const LEAST_FILL_TIME: Duration = Duration::from_micros(100);
+
+/// Length of sources as long as none is known.
+const USUAL: f64 = 16e3;
+
+/// Batches under way that are looked at in one go: they come back nearly in order.
+const LOOK_AT: usize = 4;
+
+/// Microseconds between two looks at what is under way, by whichever threads: a look asks the
+/// driver, which has a lock.
+const LOOK_EVERY: u64 = 20;
+
+/// A batch on its way through a GPU.
+struct Flight<S: Source> {
+    pending: Pending<'static>,
+    batch: Vec<Item<S>>,
+    cost: u64,
+    member: Arc<Member>,
+}
+
+/// What the workers of a run know together of its GPUs.
+pub(super) struct Gpus<S: Source> {
+    pub(super) fleet: Arc<Fleet>,
+    /// Whether there are GPUs, or may be soon.
+    may_be: bool,
+    /// Whether any is at hand.
+    are_there: AtomicBool,
+    flights: Mutex<VecDeque<Flight<S>>>,
+    /// How many these are, those included that are just being taken back.
+    under_way: AtomicUsize,
+    /// Microseconds of the fleet's clock at the last look at them.
+    looked: AtomicU64,
+    /// Threads that are filling slots.
+    feeding: AtomicUsize,
+    /// Cost a second of one thread that reads and hashes.
+    thread_rate: Rate,
+    /// Cost a second of one thread that reads for a GPU.
+    fill_rate: Rate,
+    /// What has been handed in.
+    done: Counter,
+    /// Of that, sources that a GPU could take.
+    brief: Counter,
+    /// The same, as far as the CPU hashed them.
+    on_cpu: Counter,
+    /// Whether the fleet is opening GPUs, or has tried.
+    opened: AtomicBool,
+    /// Length of the longest source that was sent.
+    longest: AtomicU64,
+}
+
+impl<S: Source> Gpus<S> {
+    pub(super) fn new(fleet: &Arc<Fleet>) -> Self {
+        Gpus {
+            fleet: Arc::clone(fleet),
+            may_be: fleet.may_have_gpus(),
+            are_there: AtomicBool::new(false),
+            flights: Mutex::default(),
+            under_way: AtomicUsize::new(0),
+            looked: AtomicU64::new(0),
+            feeding: AtomicUsize::new(0),
+            thread_rate: Rate::new(fleet.thread_rate.get()),
+            fill_rate: Rate::new(fleet.fill_rate.get()),
+            done: Counter::default(),
+            brief: Counter::default(),
+            on_cpu: Counter::default(),
+            opened: AtomicBool::new(false),
+            longest: AtomicU64::new(0),
+        }
+    }
+
+    /// Length up to which GPUs take sources, if they may at all.
+    pub(super) fn limit(&self) -> Option<u64> {
+        self.may_be.then(|| self.fleet.brief())
+    }
+
+    /// Whether any GPU is at hand.
+    pub(super) fn are_there(&self) -> bool {
+        self.are_there.load(Relaxed)
+    }
+
+    /// Whether what they can take is for them alone.
+    pub(super) fn keep_brief(&self) -> bool {
+        self.are_there() && !self.fleet.with_cpus()
+    }
+
+    /// Whether batches are under way.
+    pub(super) fn are_at_work(&self) -> bool {
+        self.under_way.load(SeqCst) > 0
+    }
+
+    /// Takes into account what a thread has read and hashed in that time.
+    pub(super) fn measure(&self, bytes: usize, time: Duration) {
+        if self.may_be {
+            self.thread_rate.measured(bytes as u64, time.as_secs_f64());
+        }
+    }
+
+    /// Counts results of the device that `counter` is of.
+    pub(super) fn count(&self, counter: &Counter, done: &[Done<S>]) {
+        let limit = self.limit().unwrap_or(0);
+        let (mut all, mut brief) = ((0, 0), (0, 0));
+        for summary in done.iter().filter_map(|done| done.result.as_ref().ok()) {
+            all = (all.0 + 1, all.1 + summary.len);
+            if summary.len <= limit {
+                brief = (brief.0 + 1, brief.1 + summary.len);
+            }
+        }
+        counter.add(all.0, all.1);
+        if self.may_be {
+            self.done.add(all.0, all.1);
+            self.brief.add(brief.0, brief.1);
+            if std::ptr::eq(counter, &self.fleet.cpu) {
+                self.on_cpu.add(brief.0, brief.1);
+            }
+        }
+    }
+
+    /// Time that all threads of the CPU take for what they hashed and GPUs could have.
+    fn worked(&self, threads: usize) -> Duration {
+        let seconds = cost(&self.on_cpu) as f64 / (self.thread_rate.get() * threads as f64);
+        Duration::from_secs_f64(seconds)
+    }
+
+    /// When the run is over: lets the fleet know of work that it may open GPUs for.
+    pub(super) fn end<I>(&self, run: &Run<S, I>) {
+        if self.may_be && !self.are_there() {
+            self.fleet.worked(self.worked(run.threads));
+        }
+    }
+}
+
+impl<S: Source> Drop for Gpus<S> {
+    fn drop(&mut self) {
+        if !self.fleet.is_ours() {
+            // In a forked child, where nothing may be asked of a driver.
+            let flights = self.flights.get_mut().unwrap_or_else(|e| e.into_inner());
+            mem::forget(mem::take(flights));
+        }
+    }
+}
+
+fn cost(counter: &Counter) -> u64 {
+    let (messages, bytes) = counter.get();
+    bytes + EXTRA * messages
+}
+
+fn mean(counter: &Counter) -> Option<f64> {
+    let (messages, bytes) = counter.get();
+    (messages > 0).then(|| bytes as f64 / messages as f64)
+}
+
+/// What to put into a slot.
+struct Plan {
+    cost: u64,
+    time: Duration,
+}
+
+/// What one worker does for GPUs.
+pub(super) struct Feeder<S: Source> {
+    /// As of when `members` is; nothing at first.
+    version: Option<usize>,
+    members: Vec<Arc<Member>>,
+    /// Sources that are about to be read.
+    queue: VecDeque<Item<S>>,
+    /// Sources that were opened and then found too long for a GPU.
+    pub(super) too_long: VecDeque<(Item<S>, S::Reader)>,
+    /// Results that have not been handed in: of sources that could not be read.
+    failed: Vec<Done<S>>,
+}
+
+impl<S: Source> Feeder<S> {
+    pub(super) fn new() -> Self {
+        Feeder {
+            version: None,
+            members: Vec::new(),
+            queue: VecDeque::new(),
+            too_long: VecDeque::new(),
+            failed: Vec::new(),
+        }
+    }
+
+    /// Takes back what a GPU has finished, and gives one something to do, if it pays and `may_feed`.
+    /// Whether there was anything to do.
+    pub(super) fn serve<I>(&mut self, run: &Run<S, I>, may_feed: bool) -> bool
+    where
+        I: Iterator<Item = S> + Send,
+    {
+        if !run.gpus.may_be || run.stopped() {
+            return false;
+        }
+        self.look(run);
+        let collected = run.collect();
+        let fed = may_feed && self.too_long.len() < HANDFUL && self.feed(run);
+        fed || collected
+    }
+
+    /// Sees which GPUs there are.
+    fn look<I>(&mut self, run: &Run<S, I>) {
+        let gpus = &run.gpus;
+        let version = gpus.fleet.version();
+        if self.version != Some(version) {
+            self.version = Some(version);
+            self.members = gpus.fleet.members();
+        }
+        let are_there = self.members.iter().any(|member| !member.is_lost());
+        if are_there != gpus.are_there() {
+            gpus.are_there.store(are_there, Relaxed);
+        }
+        if !are_there && !gpus.opened.load(Relaxed) {
+            gpus.fleet.takes_part(gpus.worked(run.threads));
+            gpus.opened.store(gpus.fleet.is_opened(), Relaxed);
+        }
+    }
+
+    /// Gives a GPU something to do, if one has room and it pays.
+    fn feed<I: Iterator<Item = S> + Send>(&mut self, run: &Run<S, I>) -> bool {
+        if !run.gpus.are_there() || !run.has_brief() {
+            return false;
+        }
+        let now = run.gpus.fleet.now();
+        let usual = mean(&run.gpus.brief).unwrap_or(USUAL);
+        // The one that would be done first.
+        let mut order: Vec<_> = self
+            .members
+            .iter()
+            .filter(|member| !member.is_lost())
+            .map(|member| (member.state(now, usual, true, 0.0).back, Arc::clone(member)))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0));
+        order.into_iter().any(|(_, member)| {
+            let Some(plan) = self.plan(run, &member) else { return false };
+            let slot = match member.ring().try_slot() {
+                Ok(Some(slot)) => slot,
+                Ok(None) => return false,
+                Err(error) => {
+                    // Else it makes do with the slots that it has.
+                    if member.ring().is_lost() {
+                        run.gpus.fleet.lose(&member, error);
+                    }
+                    return false;
+                }
+            };
+            run.gpus.feeding.fetch_add(1, Relaxed);
+            let fed = self.fill_and_send(run, &member, slot, &plan);
+            run.gpus.feeding.fetch_sub(1, Relaxed);
+            fed
+        })
+    }
+
+    /// What that GPU should be given now, if anything.
+    fn plan<I>(&self, run: &Run<S, I>, member: &Member) -> Option<Plan> {
+        let gpus = &run.gpus;
+        let now = gpus.fleet.now();
+        let usual = mean(&gpus.brief).unwrap_or(USUAL);
+        let longest = gpus.longest.load(Relaxed) as f64;
+        let state = |member: &Member| {
+            let config = member.ring().config();
+            let most = config.slot_bytes as f64 + config.max_messages as f64 * EXTRA as f64;
+            // The longest message of a batch says when it is back.
+            let chain = longest.max(usual) / member.chain_rate();
+            GpuState { chain, ..member.state(now, usual, true, most) }
+        };
+        let states: Vec<_> =
+            self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
+        // This thread would not compute meanwhile.
+        let others = run.threads.saturating_sub(gpus.feeding.load(Relaxed) + 1).max(1);
+        let (threads, thread_rate) = match gpus.fleet.with_cpus() {
+            true => (others as f64, gpus.thread_rate.get()),
+            false => (0.0, 0.0),
+        };
+        let situation = Situation {
+            left: run.left(),
+            thread_rate,
+            // Who hashes reads too, so it is never less; what says so was measured by accident.
+            fill_rate: gpus.fill_rate.get().max(1.1 * thread_rate),
+            threads,
+            gpus: &states,
+        };
+        let cost = situation.batch_of_sources(&state(member))? as u64;
+        let time = Duration::from_secs_f64(situation.end().clamp(0.0, 1.0) / 2.0);
+        Some(Plan { cost, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
+    }
+
+    /// Whether there was anything to put into the slot.
+    fn fill_and_send<I: Iterator<Item = S> + Send>(
+        &mut self,
+        run: &Run<S, I>,
+        member: &Arc<Member>,
+        mut slot: Slot,
+        plan: &Plan,
+    ) -> bool {
+        let gpus = &run.gpus;
+        // The last source may go beyond what was planned.
+        let reserved = plan.cost + gpus.fleet.brief() + EXTRA;
+        let longest = gpus.longest.load(Relaxed) as f64;
+        let fill_time = plan.cost as f64 / gpus.fill_rate.get();
+        let begun = Instant::now();
+        member.took(gpus.fleet.now(), reserved, longest, fill_time);
+        let (batch, did_any) = match self.fill(run, &mut slot, plan) {
+            Ok(filled) => filled,
+            Err(error) => {
+                member.returned(reserved);
+                gpus.fleet.lose(member, error);
+                return true;
+            }
+        };
+        run.hand_in(&mut self.failed);
+        let cost = slot.bytes() as u64 + EXTRA * batch.len() as u64;
+        gpus.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
+        member.returned(reserved - cost);
+        if batch.is_empty() || run.stopped() {
+            member.returned(cost);
+            return did_any;
+        }
+        match slot.try_submit(Start::Hash(&run.function.start)) {
+            Ok(pending) => run.sent(Flight { pending, batch, cost, member: Arc::clone(member) }),
+            Err((error, slot)) => {
+                member.returned(cost);
+                gpus.fleet.lose(member, error);
+                run.compute_instead(batch, |i| slot.message(i));
+            }
+        }
+        true
+    }
+
+    /// Reads sources into the slot; also says whether any were dealt with, there or elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] and others if the slot has no memory; nothing was taken then.
+    fn fill<I: Iterator<Item = S> + Send>(
+        &mut self,
+        run: &Run<S, I>,
+        slot: &mut Slot,
+        plan: &Plan,
+    ) -> Result<(Vec<Item<S>>, bool), Error> {
+        let limit = run.gpus.fleet.brief() as usize;
+        let begun = Instant::now();
+        let mut batch = Vec::new();
+        let mut did_any = false;
+        let mut cost = 0;
+        while !slot.is_full()
+            && !run.stopped()
+            && cost < plan.cost
+            && begun.elapsed() < plan.time
+            && self.too_long.len() < HANDFUL
+        {
+            // Any source that a GPU takes fits here, with a byte to see that it has ended.
+            let Some(space) = slot.space()?.get_mut(..limit + 1) else { break };
+            if self.queue.is_empty() {
+                run.take_brief(&mut self.queue);
+            }
+            let Some(item) = self.queue.pop_front() else { break };
+            did_any = true;
+            if let Some((item, len)) = self.read(run, item, space) {
+                slot.push(len);
+                batch.push(item);
+                cost += len as u64 + EXTRA;
+                run.gpus.longest.fetch_max(len as u64, Relaxed);
+            }
+        }
+        run.put_back_brief(&mut self.queue);
+        Ok((batch, did_any))
+    }
+
+    /// Opens a source and reads it to its end, which gives its length; unless it fails, or is too
+    /// long and goes on elsewhere.
+    fn read<I>(
+        &mut self,
+        run: &Run<S, I>,
+        item: Item<S>,
+        space: &mut [u8],
+    ) -> Option<(Item<S>, usize)> {
+        let (item, mut reader) = match run.open(item) {
+            Ok(open) => open,
+            Err(done) => {
+                self.failed.extend(done);
+                return None;
+            }
+        };
+        let known = item.hint.or_else(|| item.source.open_len(&reader));
+        if known.is_none_or(|len| len >= space.len() as u64) {
+            self.too_long.push_back((item, reader));
+            return None;
+        }
+        let (filled, end) = fill(&mut reader, space);
+        match end {
+            Some(Ok(())) => {
+                drop(reader);
+                run.closed();
+                return Some((item, filled));
+            }
+            Some(Err(error)) => {
+                drop(reader);
+                run.closed();
+                let Item { index, source, .. } = item;
+                self.failed.push(Done { index, source, result: Err(error) });
+            }
+            None => {
+                // Longer than it said: it goes on from here as a stream.
+                let (state, len) = (run.function.start.clone(), filled as u64);
+                run.progress.add(len, 0);
+                run.leave(Stream::begun(item, reader, state, &space[..filled], len, None));
+            }
+        }
+        space[..filled].zeroize();
+        None
+    }
+}
+
+impl<S: Source, I> Run<'_, S, I> {
+    /// Whether there is, or may be, something for a GPU.
+    fn has_brief(&self) -> bool {
+        let state = lock(&self.state);
+        state.queues.for_gpus() > 0 || state.may_pull()
+    }
+
+    /// Cost of what nobody has begun. A run whose end is not in sight is taken to be half over.
+    fn left(&self) -> f64 {
+        let done = &self.gpus.done;
+        let usual = mean(done).unwrap_or(USUAL);
+        let state = lock(&self.state);
+        let (bytes, count) = state.queues.left(usual);
+        let beyond = if state.ended { 0 } else { cost(done) };
+        bytes + (EXTRA * count as u64 + beyond) as f64
+    }
+
+    /// Puts back what a GPU was not given after all.
+    fn put_back_brief(&self, queue: &mut VecDeque<Item<S>>) {
+        if !queue.is_empty() {
+            let mut state = lock(&self.state);
+            queue.drain(..).rev().for_each(|item| state.queues.put_back_brief(item));
+        }
+    }
+
+    /// Notes a batch that is under way.
+    fn sent(&self, flight: Flight<S>) {
+        lock(&self.gpus.flights).push_back(flight);
+        if self.gpus.under_way.fetch_add(1, SeqCst) == 0 {
+            // Workers that wait for nothing in particular look from now on. The lock is taken so
+            // that none is between its look at `under_way` and its wait.
+            drop(lock(&self.state));
+            self.work.notify_all();
+            self.caller.notify_one();
+        }
+    }
+
+    /// Takes back a batch that a GPU has finished or failed. Whether there was one.
+    fn collect(&self) -> bool {
+        let gpus = &self.gpus;
+        if !gpus.are_at_work() {
+            return false;
+        }
+        let now = (gpus.fleet.now() * 1e6) as u64;
+        let looked = gpus.looked.load(Relaxed);
+        if now < looked + LOOK_EVERY
+            || gpus.looked.compare_exchange(looked, now, Relaxed, Relaxed).is_err()
+        {
+            return false;
+        }
+        let Ok(mut flights) = gpus.flights.try_lock() else { return false };
+        let mut error = None;
+        let is_back = |flight: &Flight<S>| {
+            flight.pending.is_done().unwrap_or_else(|why| {
+                error = Some(why);
+                true
+            })
+        };
+        let Some(at) = flights.iter().take(LOOK_AT).position(is_back) else { return false };
+        let flight = flights.remove(at).expect("just found");
+        drop(flights);
+        self.take_back(flight, error);
+        gpus.under_way.fetch_sub(1, SeqCst);
+        true
+    }
+
+    /// Hands in the results of a batch, or computes them here if the GPU has none.
+    fn take_back(&self, flight: Flight<S>, error: Option<Error>) {
+        let Flight { pending, batch, cost, member } = flight;
+        member.back(self.gpus.fleet.now(), cost);
+        let digests = match error {
+            Some(error) => Err(error),
+            None => pending.digests(),
+        };
+        let digests = match digests {
+            Ok(digests) => digests,
+            Err(error) => {
+                self.gpus.fleet.lose(&member, error);
+                return self.compute_instead(batch, |i| pending.message(i));
+            }
+        };
+        let mut done: Vec<_> = batch
+            .into_iter()
+            .zip(digests)
+            .enumerate()
+            .map(|(i, (Item { index, source, .. }, digest))| {
+                let result = self.summary(*digest, pending.message(i).len() as u64);
+                Done { index, source, result }
+            })
+            .collect();
+        // Free for the next before anything else is done.
+        drop(pending);
+        self.progress.add(cost - EXTRA * done.len() as u64, 0);
+        self.hand_in_from(&member.done, &mut done);
+    }
+
+    /// Hashes what a GPU should have, from where it was read into.
+    fn compute_instead<'m>(&self, batch: Vec<Item<S>>, message: impl Fn(usize) -> &'m [u8]) {
+        let messages: Vec<&[u8]> = (0..batch.len()).map(message).collect();
+        let mut digests = vec![[0; sm3::DIGEST_LEN]; batch.len()];
+        sm3::hash_many_after(&self.function.start, &Messages::slices(&messages), &mut digests)
+            .expect("as many results as messages");
+        self.progress.add(messages.iter().map(|message| message.len() as u64).sum(), 0);
+        let mut done: Vec<_> = batch
+            .into_iter()
+            .zip(digests.iter().zip(&messages))
+            .map(|(Item { index, source, .. }, (digest, message))| {
+                let result = self.summary(*digest, message.len() as u64);
+                Done { index, source, result }
+            })
+            .collect();
+        digests.as_flattened_mut().zeroize();
+        self.hand_in(&mut done);
+    }
+}
