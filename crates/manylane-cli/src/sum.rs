@@ -39,8 +39,9 @@ use crate::{
 /// Print or check the digests of files and trees
 ///
 /// Many files are hashed at once: small ones side by side in the lanes of the vector unit, on all
-/// cores. One file is one serial SM3 stream: each block needs the result of the one before it, so
-/// no number of cores or lanes makes a single file faster.
+/// cores, and on GPUs where there are any (see --device). One file is one serial SM3 stream: each
+/// block needs the result of the one before it, so no number of cores, lanes or GPUs makes a single
+/// file faster.
 ///
 /// Results come in the order of the arguments, and below a directory in the byte order of the full
 /// paths, whatever the number of threads. A file that cannot be read, or that is written to while it

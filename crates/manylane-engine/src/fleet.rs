@@ -389,15 +389,17 @@ impl Fleet {
                 "GPUs are looked for when the processor has worked {:.1} s",
                 OPENING.as_secs_f64()
             )),
-            Device::Cuda(_) | Device::Hip(_) => why.push(
-                "the GPU takes everything but messages longer than a slot of its ring".to_owned(),
-            ),
+            Device::Cuda(_) | Device::Hip(_) => {
+                why.push(
+                    "the GPU takes all messages in memory that fit its ring's slots".to_owned(),
+                );
+            }
             Device::Auto | Device::All => {}
         }
         if self.device != Device::Cpu {
             why.push(format!(
-                "GPUs take batches in memory and files up to {} KiB; one of their threads would be \
-                 long at longer ones",
+                "of files, GPUs take those up to {} KiB: longer ones would keep one of their threads \
+                 for long",
                 self.brief() >> 10
             ));
         }

@@ -55,6 +55,11 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
         // SAFETY: ends the process without running the parent's handlers.
         unsafe { libc::_exit(i32::from(!good)) };
     }
+    ended_well(pid)
+}
+
+/// Whether a child ended with success within a minute.
+fn ended_well(pid: i32) -> bool {
     let start = Instant::now();
     loop {
         let mut status = -1;
@@ -70,6 +75,51 @@ fn in_child(child: impl FnOnce() -> bool) -> bool {
         }
         thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// Forks while a GPU is at work; whether parent and child end well, the child by breaking off.
+#[cfg(not(target_feature = "crt-static"))]
+fn a_child_breaks_off_what_a_gpu_is_at(data: &[u8]) -> bool {
+    use manylane_emulator::{Driver, install};
+    use manylane_engine::Device;
+    use manylane_gpu::RingConfig;
+
+    // So slow that it is always at work.
+    install(Driver::Cuda, "devices=1,kernel_rate=20000000");
+    let ring = RingConfig { slots: 3, slot_bytes: 64 << 10, ..RingConfig::default() };
+    let device = Device::Cuda(None);
+    let config = Config { device, threads: NonZeroUsize::new(1), ring: Some(ring) };
+    let engine = Engine::new(config).unwrap();
+    let function = Function::hash();
+    let sources: Vec<&[u8]> = data.chunks(1000).collect();
+    let mut child = None;
+    let end = engine.hash_sources(&function, &Progress::new(), sources, |done| {
+        assert_eq!(done.result.unwrap().digest, sm3::hash(done.source));
+        if done.index == 100 {
+            // SAFETY: as in `in_child`.
+            let pid = unsafe { libc::fork() };
+            assert!(pid >= 0, "fork");
+            if pid == 0 {
+                return ControlFlow::Break(());
+            }
+            child = Some(pid);
+        }
+        ControlFlow::Continue(())
+    });
+    if end.is_break() {
+        let mut good = true;
+        let _ = engine.hash_sources(&function, &Progress::new(), data.chunks(999), |done| {
+            good &= done.result.unwrap().digest == sm3::hash(done.source);
+            ControlFlow::<()>::Continue(())
+        });
+        drop(engine);
+        // SAFETY: as in `in_child`.
+        unsafe { libc::_exit(i32::from(!good)) };
+    }
+    let of_gpu = engine.shares().iter().find(|share| share.device == "cuda:0").unwrap().messages;
+    of_gpu == data.chunks(1000).len() as u64
+        && engine.warnings().is_empty()
+        && child.is_some_and(ended_well)
 }
 
 // One test: forks while another test runs would be another experiment.
@@ -104,4 +154,6 @@ fn a_child_has_threads_of_its_own() {
     });
     assert_eq!(rounds, 8);
     assert!(uses_threads(&data));
+    #[cfg(not(target_feature = "crt-static"))]
+    assert!(a_child_breaks_off_what_a_gpu_is_at(&data));
 }

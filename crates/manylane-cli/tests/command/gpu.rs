@@ -68,6 +68,15 @@ fn verbose_says_which_devices_there_are() {
     for words in ["many messages:", "cuda:0", "cuda:1", "why:"] {
         assert!(ran.err.contains(words), "{words} in {}", ran.err);
     }
+    // What did which part: 300 short files on the GPU, one that is too long for it.
+    let bytes: usize = (0..300).map(|i| i * 37 % 9000).sum();
+    dir.write("long", vec![7; 300_000]);
+    let args = ["sum", "-r", "-v", "--device", "cuda", "tree", "long"];
+    let ran = dir.run(with_gpu("devices=1").args(args), b"");
+    ran.exits(0);
+    for line in ["cpu: 1 messages, 300000 bytes", &format!("cuda:0: 300 messages, {bytes} bytes")] {
+        assert!(ran.err.contains(line), "{line} in {}", ran.err);
+    }
 }
 
 #[test]

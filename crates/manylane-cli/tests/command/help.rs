@@ -8,7 +8,7 @@ fn help_says_what_matters() {
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "One file is one serial SM3 stream",
-        "no number of cores or lanes makes a single file faster",
+        "no number of cores, lanes or GPUs makes a single file faster",
         "manylane sum -r /usr/share > SM3SUMS",
         "--files0-from <F>",
         "Exit status:",
