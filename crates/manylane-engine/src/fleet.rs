@@ -270,6 +270,13 @@ impl Fleet {
         self.device.gpu().is_none()
     }
 
+    /// Forgets a little of how slowly threads copy: where that makes the plan give GPUs nothing,
+    /// nothing would measure it again.
+    pub(crate) fn doubt_fill_rate(&self) {
+        const TIME: f64 = 200e-6;
+        self.fill_rate.measured((FILL_RATE * TIME) as u64, TIME);
+    }
+
     /// What the plan knows beside what is left and who takes part.
     pub(crate) fn situation<'a>(
         &self,

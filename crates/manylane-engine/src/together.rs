@@ -121,6 +121,7 @@ pub(crate) fn run<'a>(
     out: &'a mut [[u8; 32]],
 ) -> bool {
     let (fleet, count) = (crew.fleet, messages.len());
+    fleet.doubt_fill_rate();
     let weights = Weights::new(messages, job.keys(), extra);
     let usual = messages.total_bytes() as f64 / count.max(1) as f64;
     let members = fleet.members();
@@ -316,7 +317,6 @@ impl<'a> Run<'_, 'a> {
 
     fn send(&self, member: &Arc<Member>, pinned: bool, slot: Slot, mut part: Part<'a>, cost: u64) {
         let fleet = self.crew.fleet;
-        let begun = Instant::now();
         let (pending, count) = match self.submit(pinned, slot, &part) {
             Ok(sent) => sent,
             Err(error) => {
@@ -336,9 +336,6 @@ impl<'a> Run<'_, 'a> {
                 _ => board.put(&self.weights, rest),
             }
         }
-        if !pinned {
-            fleet.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
-        }
         if count > 0 {
             let member = Arc::clone(member);
             lock(&self.flights).push_back(Flight { pending, part, cost, member });
@@ -356,14 +353,26 @@ impl<'a> Run<'_, 'a> {
         match self.job {
             Job::Hash(start) if pinned => slot.submit_pinned(Start::Hash(start), &messages),
             Job::Hash(start) => {
+                // Made on a slot's first use, which is not to count as copying.
+                slot.space()?;
+                let begun = Instant::now();
                 let count = slot.load(&messages)?;
+                self.copied(part.first, count, begun);
                 Ok((slot.submit(Start::Hash(start))?, count))
             }
             Job::Hmac(keys) => {
+                slot.space()?;
+                let begun = Instant::now();
                 let count = slot.load_hmac(&keys.range(part.first, part.end()), &messages)?;
+                self.copied(part.first, count, begun);
                 Ok((slot.submit(Start::Hmac)?, count))
             }
         }
+    }
+
+    fn copied(&self, first: usize, count: usize, begun: Instant) {
+        let cost = self.weights.cost(first, first + count);
+        self.crew.fleet.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
     }
 
     /// Hashes something on this thread, if there is anything for it.
