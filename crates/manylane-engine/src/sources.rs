@@ -518,15 +518,25 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
         state.queues.pending() < if far { LOOK_AHEAD } else { HANDFUL * self.threads }
     }
 
+    /// Takes sources from the iterator ahead of their turn, up to that many times, if more should be
+    /// and nobody else does so.
+    fn look_ahead(&self, times: usize) {
+        for _ in 0..times {
+            let state = lock(&self.state);
+            let wants_pull = state.may_pull() && self.wants_ahead(&state);
+            drop(state);
+            if !wants_pull {
+                break;
+            }
+            let Ok(sources) = self.sources.try_lock() else { break };
+            self.pull(sources, 2 * HANDFUL);
+        }
+    }
+
     /// Takes sources for a GPU into `queue`, as many as one worker takes at a time; none if they
     /// would have to be waited for.
     fn take_brief(&self, queue: &mut VecDeque<Item<S>>) {
-        let state = lock(&self.state);
-        let wants_pull = state.may_pull() && self.wants_ahead(&state);
-        drop(state);
-        if wants_pull && let Ok(sources) = self.sources.try_lock() {
-            self.pull(sources, 2 * HANDFUL);
-        }
+        self.look_ahead(1);
         let mut state = lock(&self.state);
         let share = (state.queues.pending() / self.threads).clamp(1, HANDFUL);
         queue.extend(std::iter::from_fn(|| state.queues.next_brief()).take(share));

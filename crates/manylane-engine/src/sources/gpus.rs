@@ -44,6 +44,10 @@ const LEAST_FILL_TIME: Duration = Duration::from_micros(100);
 /// Length of sources as long as none is known.
 const USUAL: f64 = 16e3;
 
+/// How often sources are taken from the iterator before a plan is made: it is the better the more of
+/// the end is in sight. So often, together, they are as many as a thread hashes in a few milliseconds.
+const AHEAD: usize = 16;
+
 /// Batches under way that are looked at in one go: they come back nearly in order.
 const LOOK_AT: usize = 4;
 
@@ -258,6 +262,7 @@ impl<S: Source> Feeder<S> {
         if !run.gpus.are_there() || !run.has_brief() {
             return false;
         }
+        run.look_ahead(AHEAD);
         let now = run.gpus.fleet.now();
         let usual = mean(&run.gpus.brief).unwrap_or(USUAL);
         // The one that would be done first.
@@ -335,7 +340,6 @@ impl<S: Source> Feeder<S> {
         let reserved = plan.cost + gpus.fleet.brief() + EXTRA;
         let longest = gpus.longest.load(Relaxed) as f64;
         let fill_time = plan.cost as f64 / gpus.fill_rate.get();
-        let begun = Instant::now();
         member.took(gpus.fleet.now(), reserved, longest, fill_time);
         let (batch, did_any) = match self.fill(run, &mut slot, plan) {
             Ok(filled) => filled,
@@ -347,7 +351,6 @@ impl<S: Source> Feeder<S> {
         };
         run.hand_in(&mut self.failed);
         let cost = slot.bytes() as u64 + EXTRA * batch.len() as u64;
-        gpus.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
         member.returned(reserved - cost);
         if batch.is_empty() || run.stopped() {
             member.returned(cost);
@@ -375,6 +378,8 @@ impl<S: Source> Feeder<S> {
         plan: &Plan,
     ) -> Result<(Vec<Item<S>>, bool), Error> {
         let limit = run.gpus.fleet.brief() as usize;
+        // Made on the slot's first use, which is not to count as reading.
+        slot.space()?;
         let begun = Instant::now();
         let mut batch = Vec::new();
         let mut did_any = false;
@@ -386,7 +391,8 @@ impl<S: Source> Feeder<S> {
             && self.too_long.len() < HANDFUL
         {
             // Any source that a GPU takes fits here, with a byte to see that it has ended.
-            let Some(space) = slot.space()?.get_mut(..limit + 1) else { break };
+            let space = slot.space().ok().and_then(|space| space.get_mut(..=limit));
+            let Some(space) = space else { break };
             if self.queue.is_empty() {
                 run.take_brief(&mut self.queue);
             }
@@ -399,6 +405,7 @@ impl<S: Source> Feeder<S> {
                 run.gpus.longest.fetch_max(len as u64, Relaxed);
             }
         }
+        run.gpus.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
         run.put_back_brief(&mut self.queue);
         Ok((batch, did_any))
     }
