@@ -3,6 +3,8 @@
 //! A table stands between `<!-- gen: NAME FOLDER -->` and `<!-- /gen -->`; FOLDER is the run under
 //! `bench/runs` that it quotes.
 
+mod gpu;
+
 use std::{fs, path::Path};
 
 use serde_json::Value;
@@ -68,6 +70,8 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
     match table {
         "grid" => grid(&read("summary.json")?),
         "peers" => peers(&read("summary.json")?),
+        "gpu" => gpu::kernels(&read("summary.json")?),
+        "gpu-host" => gpu::host(&read("summary.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }
