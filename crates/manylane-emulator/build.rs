@@ -8,7 +8,7 @@ const COMMON: [&str; 3] = ["core.cpp", "streams.cpp", "kernels.cpp"];
 /// Folder and file name of each stand-in, and its own source. A program that finds the one by its
 /// folder does not find the other.
 const LIBRARIES: [(&str, &str, &str); 2] =
-    [("cuda", "libcuda.so", "cuda.cpp"), ("hip", "libamdhip64.so.7", "hip.cpp")];
+    [("cuda", "libcuda.so.1", "cuda.cpp"), ("hip", "libamdhip64.so.7", "hip.cpp")];
 
 const KERNELS: &str = "../manylane-gpu/kernels";
 

@@ -1,6 +1,7 @@
 // Settings, devices and memory.
 #include "core.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +10,13 @@
 #include <map>
 #include <mutex>
 #include <thread>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(base, size) ((void)(base), (void)(size))
+#define ASAN_UNPOISON_MEMORY_REGION(base, size) ((void)(base), (void)(size))
+#endif
 
 namespace emulator {
 namespace {
@@ -40,6 +48,8 @@ const Named DEVICE_SETTINGS[] = {
     {"flip_launch", &Settings::flip_launch, 0},
     {"fail_code", &Settings::fail_code, LAUNCH_FAILED},
     {"fail_at_call", &Settings::fail_at_call, 0},
+    {"fail_info", &Settings::fail_info, 0},
+    {"max_pitch", &Settings::max_pitch, 0x7fffffff},
 };
 
 struct NamedCount {
@@ -155,7 +165,11 @@ Core &core() {
 
 thread_local Device *current_device = nullptr;
 
-std::size_t rounded(std::size_t bytes) { return (bytes + GRANULE - 1) / GRANULE * GRANULE; }
+std::size_t rounded(std::size_t bytes, std::size_t to = GRANULE) {
+    return (bytes + to - 1) / to * to;
+}
+
+std::size_t page() { return static_cast<std::size_t>(sysconf(_SC_PAGESIZE)); }
 
 std::shared_ptr<Allocation> add(Device &device, Allocation::Kind kind, void *base,
                                 std::size_t size) {
@@ -194,7 +208,12 @@ void check_freed(Allocation &allocation) {
                     [](std::uint8_t byte) { return byte != UNWRITTEN; })) {
         fail("bytes behind the end of an allocation were written");
     }
-    std::free(allocation.base);
+    if (allocation.kind == Allocation::PINNED) {
+        ASAN_UNPOISON_MEMORY_REGION(allocation.base, rounded(size, page()));
+        munmap(allocation.base, rounded(size, page()));
+    } else {
+        std::free(allocation.base);
+    }
 }
 
 // Memory whose bytes behind the end may be read up to the granule, but not written.
@@ -205,6 +224,26 @@ void *allocate_bytes(Device &device, std::size_t bytes) {
         return nullptr;
     }
     std::memset(base, UNWRITTEN, rounded(bytes));
+    return base;
+}
+
+// The same, page-locked: a forked child does not have it, as with drivers that share pages with a
+// device.
+void *map_bytes(Device &device, std::size_t bytes) {
+    const std::size_t size = rounded(bytes, page());
+    void *const base = is_due(device.settings.fail_alloc)
+                           ? MAP_FAILED
+                           : mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        return nullptr;
+    }
+    if (madvise(base, size, MADV_DONTFORK) != 0) {
+        fail("memory that a forked child does not have cannot be had");
+    }
+    std::memset(base, UNWRITTEN, size);
+    const std::size_t readable = rounded(bytes);
+    ASAN_POISON_MEMORY_REGION(static_cast<std::uint8_t *>(base) + readable, size - readable);
     return base;
 }
 
@@ -344,7 +383,7 @@ int allocate_host(Device &device, std::size_t bytes, void **pointer) {
     if (bytes == 0) {
         return INVALID_VALUE;
     }
-    *pointer = allocate_bytes(device, bytes);
+    *pointer = map_bytes(device, bytes);
     if (*pointer == nullptr) {
         return OUT_OF_MEMORY;
     }
@@ -423,6 +462,17 @@ void *resolve(Device &device, std::uint64_t address, std::size_t bytes, Uses &us
 // no such.
 extern "C" int manylane_emulator_configure(const char *settings) {
     return emulator::core().configure_all(settings) ? 0 : -1;
+}
+
+// For tests: as the drivers' functions for a caller's own memory.
+extern "C" int manylane_emulator_register(int ordinal, void *pointer, std::size_t bytes) {
+    emulator::Device *const device = emulator::device(ordinal);
+    return device == nullptr ? emulator::INVALID_DEVICE
+                             : emulator::register_host(*device, pointer, bytes);
+}
+
+extern "C" int manylane_emulator_unregister(void *pointer) {
+    return emulator::unregister_host(pointer);
 }
 
 // For tests: a count of a device, or the largest number if there is no such.

@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -57,6 +59,8 @@ struct Settings {
     std::atomic<std::uint64_t> fail_alloc, fail_copy, fail_launch, hang_launch, flip_launch;
     // The code that a failing copy or launch gives, and whether a launch does so at the call.
     std::atomic<std::uint64_t> fail_code, fail_at_call;
+    // Whether it cannot be described; the largest pitch of a copy.
+    std::atomic<std::uint64_t> fail_info, max_pitch;
 };
 
 // Counts down to 0; whether that was the step from 1.
@@ -160,6 +164,7 @@ int wait(Device &device, Stream *stream, Event *event);
 // Copies are asynchronous from and to memory that is pinned; other memory is read before the call
 // returns, and written before it returns, as drivers do.
 int copy_in(Device &device, std::uint64_t to, const void *from, std::size_t bytes, Stream *stream);
+// Rows with a pitch, which has its limit.
 int copy_in_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const void *from,
                  std::size_t from_pitch, std::size_t width, std::size_t rows, Stream *stream);
 int copy_out(Device &device, void *to, std::uint64_t from, std::size_t bytes, Stream *stream);
@@ -192,7 +197,27 @@ struct Kernel {
 const Kernel *find_kernel(const std::string &name);
 void add_kernel(Kernel kernel);
 void run_blocks(const Launch &launch, unsigned blocks, unsigned threads);
-int launch(Device &device, const Kernel &kernel, unsigned blocks, unsigned threads, Stream *stream,
-           void **arguments);
+
+// What was loaded as one, and the kernels of it that were asked for.
+struct Function {
+    const Kernel *kernel;
+    // Those of the module that are not done.
+    std::shared_ptr<std::atomic<int>> launches;
+    // Bytes of dynamic shared memory that a launch may ask for.
+    std::atomic<unsigned> most_shared;
+};
+struct Module {
+    std::string image;
+    std::shared_ptr<std::atomic<int>> launches = std::make_shared<std::atomic<int>>(0);
+    std::mutex mutex;
+    std::map<std::string, std::unique_ptr<Function>> functions;
+};
+
+// Null if there is no such kernel.
+Function *find_function(Module &module, const std::string &name);
+// Aborts if a launch of it is not done.
+void unload(Module *module);
+int launch(Device &device, const Function &function, unsigned blocks, unsigned threads,
+           Stream *stream, void **arguments);
 
 }  // namespace emulator

@@ -2,7 +2,6 @@
 //
 // Types and numbers are those of the driver's interface, written out: no toolkit is needed to
 // build this.
-#include <map>
 #include <mutex>
 #include <set>
 
@@ -15,10 +14,6 @@ using namespace emulator;
 namespace {
 
 constexpr std::uint64_t DRIVER_VERSION = 12020, ARCHITECTURE = 90;
-
-struct Module {
-    std::string ptx;
-};
 
 std::uint64_t or_else(std::uint64_t value, std::uint64_t other) {
     return value != 0 ? value : other;
@@ -133,13 +128,16 @@ EXPORT cuDeviceGetPCIBusId(char *text, int len, int ordinal) {
 }
 
 // Bytes of shared memory, as Hopper has.
-constexpr int SHARED_OF_ALL = 228 << 10, SHARED_OF_BLOCK = 227 << 10, SHARED_UNASKED = 48 << 10;
+constexpr int SHARED_OF_ALL = 228 << 10, SHARED_OF_BLOCK = 227 << 10;
 
 EXPORT cuDeviceGetAttribute(int *value, int attribute, int ordinal) {
     Device *found = nullptr;
     const int code = with_device(ordinal, &found);
     if (code != SUCCESS) {
         return code;
+    }
+    if (found->settings.fail_info.load() != 0) {
+        return static_cast<int>(found->settings.fail_code.load());
     }
     const std::string given = text_setting("architecture");
     const int architecture =
@@ -362,35 +360,36 @@ EXPORT cuModuleLoadDataEx(Module **module, const char *image, unsigned options, 
         if (ptx.find(".version ") == std::string::npos) {
             return INVALID_IMAGE;
         }
-        *module = new Module{ptx};
+        *module = new Module;
+        (*module)->image = ptx;
         return device.failed.load();
     });
 }
 
 EXPORT cuModuleUnload(Module *module) {
     return on_current([=](Device &) -> int {
-        delete module;
+        unload(module);
         return SUCCESS;
     });
 }
 
-EXPORT cuModuleGetFunction(const Kernel **function, Module *module, const char *name) {
+EXPORT cuModuleGetFunction(Function **function, Module *module, const char *name) {
     return on_current([=](Device &) -> int {
         std::vector<std::size_t> sizes;
-        if (!declared(module->ptx, name, sizes)) {
+        if (!declared(module->image, name, sizes)) {
             return NOT_FOUND;
         }
-        *function = find_kernel(name);
-        if (*function == nullptr || (*function)->parameters != sizes) {
+        *function = find_function(*module, name);
+        if (*function == nullptr || (*function)->kernel->parameters != sizes) {
             fail((std::string("PTX was made from other sources: parameters of ") + name).c_str());
         }
         return SUCCESS;
     });
 }
 
-EXPORT cuFuncGetAttribute(int *value, int attribute, const Kernel *function) {
+EXPORT cuFuncGetAttribute(int *value, int attribute, const Function *function) {
     switch (attribute) {
-        case 0: *value = static_cast<int>(function->max_threads); return SUCCESS;
+        case 0: *value = static_cast<int>(function->kernel->max_threads); return SUCCESS;
         case 1: *value = 0; return SUCCESS;   // SHARED_SIZE_BYTES
         case 3: *value = 0; return SUCCESS;   // LOCAL_SIZE_BYTES
         case 4: *value = 48; return SUCCESS;  // NUM_REGS
@@ -398,30 +397,20 @@ EXPORT cuFuncGetAttribute(int *value, int attribute, const Kernel *function) {
     }
 }
 
-// What functions may ask for beyond SHARED_UNASKED.
-static std::mutex shared_mutex;
-static std::map<const Kernel *, int> shared_limits;
-
-EXPORT cuFuncSetAttribute(const Kernel *function, int attribute, int value) {
+EXPORT cuFuncSetAttribute(Function *function, int attribute, int value) {
     constexpr int MAX_DYNAMIC_SHARED_SIZE_BYTES = 8;
     if (attribute != MAX_DYNAMIC_SHARED_SIZE_BYTES || value < 0 || value > SHARED_OF_BLOCK) {
         return INVALID_VALUE;
     }
-    const std::lock_guard<std::mutex> lock(shared_mutex);
-    shared_limits[function] = value;
+    function->most_shared = static_cast<unsigned>(value);
     return SUCCESS;
 }
 
-EXPORT cuLaunchKernel(const Kernel *function, unsigned blocks, unsigned, unsigned,
+EXPORT cuLaunchKernel(const Function *function, unsigned blocks, unsigned, unsigned,
                       unsigned threads, unsigned, unsigned, unsigned shared, Stream *stream,
                       void **arguments, void **) {
-    {
-        const std::lock_guard<std::mutex> lock(shared_mutex);
-        const auto limit = shared_limits.find(function);
-        const int most = limit == shared_limits.end() ? SHARED_UNASKED : limit->second;
-        if (shared > static_cast<unsigned>(most)) {
-            return INVALID_VALUE;
-        }
+    if (shared > function->most_shared.load()) {
+        return INVALID_VALUE;
     }
     return on_current([=](Device &device) {
         device.counts.sharing += shared != 0;

@@ -158,6 +158,9 @@ EXPORT hipDeviceGetPCIBusId(char *text, int len, int ordinal) {
 
 EXPORT hipDeviceGetAttribute(int *value, int attribute, int ordinal) {
     return on_device(ordinal, [=](Device &device) -> int {
+        if (device.settings.fail_info.load() != 0) {
+            return static_cast<int>(device.settings.fail_code.load());
+        }
         // Those of the eleventh generation and later have waves of 32.
         const bool narrow = instruction_set().compare(0, 5, "gfx11") == 0;
         switch (attribute) {
@@ -327,7 +330,7 @@ EXPORT hipMemsetAsync(void *to, int byte, std::size_t bytes, Stream *stream) {
     });
 }
 
-EXPORT hipModuleLoadData(std::string **module, const char *image) {
+EXPORT hipModuleLoadData(Module **module, const char *image) {
     return on_current([=](Device &device) -> int {
         if (std::strncmp(image, OBJECT, sizeof OBJECT - 1) != 0) {
             return INVALID_IMAGE;
@@ -335,35 +338,36 @@ EXPORT hipModuleLoadData(std::string **module, const char *image) {
         if (image + sizeof OBJECT - 1 != instruction_set()) {
             return NO_BINARY_FOR_GPU;
         }
-        *module = new std::string(image);
+        *module = new Module;
+        (*module)->image = image;
         return device.failed.load();
     });
 }
 
-EXPORT hipModuleUnload(std::string *module) {
+EXPORT hipModuleUnload(Module *module) {
     return on_current([=](Device &) -> int {
-        delete module;
+        unload(module);
         return SUCCESS;
     });
 }
 
-EXPORT hipModuleGetFunction(const Kernel **function, std::string *, const char *name) {
+EXPORT hipModuleGetFunction(Function **function, Module *module, const char *name) {
     return on_current([=](Device &) -> int {
-        *function = find_kernel(name);
+        *function = find_function(*module, name);
         return *function != nullptr ? SUCCESS : NOT_FOUND;
     });
 }
 
-EXPORT hipFuncGetAttribute(int *value, int attribute, const Kernel *function) {
+EXPORT hipFuncGetAttribute(int *value, int attribute, const Function *function) {
     switch (attribute) {
-        case 0: *value = static_cast<int>(function->max_threads); return SUCCESS;
+        case 0: *value = static_cast<int>(function->kernel->max_threads); return SUCCESS;
         case 3: *value = 0; return SUCCESS;   // LOCAL_SIZE_BYTES
         case 4: *value = 64; return SUCCESS;  // NUM_REGS
         default: return done(INVALID_VALUE);
     }
 }
 
-EXPORT hipModuleLaunchKernel(const Kernel *function, unsigned blocks, unsigned, unsigned,
+EXPORT hipModuleLaunchKernel(const Function *function, unsigned blocks, unsigned, unsigned,
                              unsigned threads, unsigned, unsigned, unsigned, Stream *stream,
                              void **arguments, void **) {
     return on_current([=](Device &device) {

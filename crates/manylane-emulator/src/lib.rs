@@ -34,7 +34,7 @@ impl Driver {
 
     fn file(self) -> &'static str {
         match self {
-            Driver::Cuda => "libcuda.so",
+            Driver::Cuda => "libcuda.so.1",
             Driver::Hip => "libamdhip64.so.7",
         }
     }
@@ -77,6 +77,36 @@ pub fn install(driver: Driver, settings: &str) {
         configure(text.as_ptr())
     };
     assert_eq!(code, 0, "settings of the emulator: {settings}");
+}
+
+/// Page-locks memory for a device, as a caller of the driver may do with its own.
+///
+/// # Panics
+/// If the stand-in refuses.
+pub fn register(driver: Driver, device: u32, bytes: &[u8]) {
+    // SAFETY: the function is the library's, of that type.
+    let code = unsafe {
+        type Register = unsafe extern "C" fn(c_int, *const u8, usize) -> c_int;
+        let register: libloading::os::unix::Symbol<Register> =
+            driver.library().get("manylane_emulator_register").expect("the stand-in has it");
+        register(device.cast_signed(), bytes.as_ptr(), bytes.len())
+    };
+    assert_eq!(code, 0, "{} bytes are not page-locked", bytes.len());
+}
+
+/// Undoes [`register`] of bytes that begin there.
+///
+/// # Panics
+/// If there was none.
+pub fn unregister(driver: Driver, bytes: &[u8]) {
+    // SAFETY: the function is the library's, of that type.
+    let code = unsafe {
+        type Unregister = unsafe extern "C" fn(*const u8) -> c_int;
+        let unregister: libloading::os::unix::Symbol<Unregister> =
+            driver.library().get("manylane_emulator_unregister").expect("the stand-in has it");
+        unregister(bytes.as_ptr())
+    };
+    assert_eq!(code, 0, "nothing is page-locked there");
 }
 
 /// How often something has happened on a device so far: `launches`, `copies`, `allocations`,

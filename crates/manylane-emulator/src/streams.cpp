@@ -2,6 +2,7 @@
 //
 // A stream is a queue with a thread, which starts when something is first enqueued. The threads
 // and what they use are never destroyed: the process may end while they run.
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -335,13 +336,11 @@ int wait(Device &device, Stream *handle, Event *event) {
     return push(device, handle, {[mark] { mark->wait(); }, {}, false});
 }
 
-int copy_in(Device &device, std::uint64_t to, const void *from, std::size_t bytes,
-            Stream *stream) {
-    return copy_in_rows(device, to, bytes, from, bytes, bytes, 1, stream);
-}
+namespace {
 
-int copy_in_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const void *from,
-                 std::size_t from_pitch, std::size_t width, std::size_t rows, Stream *stream) {
+int copy_in_any_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const void *from,
+                     std::size_t from_pitch, std::size_t width, std::size_t rows,
+                     Stream *stream) {
     if (width == 0 || rows == 0) {
         return SUCCESS;
     }
@@ -355,6 +354,10 @@ int copy_in_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const v
     const std::size_t span = from_pitch * (rows - 1) + width;
     std::shared_ptr<std::vector<std::uint8_t>> read;
     if (!use_host(device, from, span, uses)) {
+        // Page-locked in part, or by several calls.
+        if (is_pinned(source) || is_pinned(source + span - 1)) {
+            return INVALID_VALUE;
+        }
         read = std::make_shared<std::vector<std::uint8_t>>(source, source + span);
         source = read->data();
     }
@@ -365,6 +368,21 @@ int copy_in_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const v
     };
     return push(device, stream,
                 copying(device, device.copies_in, width * rows, move, std::move(uses)));
+}
+
+}  // namespace
+
+int copy_in(Device &device, std::uint64_t to, const void *from, std::size_t bytes,
+            Stream *stream) {
+    return copy_in_any_rows(device, to, bytes, from, bytes, bytes, 1, stream);
+}
+
+int copy_in_rows(Device &device, std::uint64_t to, std::size_t to_pitch, const void *from,
+                 std::size_t from_pitch, std::size_t width, std::size_t rows, Stream *stream) {
+    if (std::max(to_pitch, from_pitch) > device.settings.max_pitch.load()) {
+        return INVALID_VALUE;
+    }
+    return copy_in_any_rows(device, to, to_pitch, from, from_pitch, width, rows, stream);
 }
 
 int copy_out(Device &device, void *to, std::uint64_t from, std::size_t bytes, Stream *stream) {
@@ -429,8 +447,31 @@ void flip(const Launch &launch) {
 
 }  // namespace
 
-int launch(Device &device, const Kernel &kernel, unsigned blocks, unsigned threads, Stream *stream,
-           void **arguments) {
+Function *find_function(Module &module, const std::string &name) {
+    // What a launch may have without asking for more.
+    constexpr unsigned SHARED_UNASKED = 48 << 10;
+    const Kernel *const kernel = find_kernel(name);
+    if (kernel == nullptr) {
+        return nullptr;
+    }
+    const std::lock_guard<std::mutex> lock(module.mutex);
+    std::unique_ptr<Function> &function = module.functions[name];
+    if (function == nullptr) {
+        function.reset(new Function{kernel, module.launches, {SHARED_UNASKED}});
+    }
+    return function.get();
+}
+
+void unload(Module *module) {
+    if (module->launches->load() != 0) {
+        fail("a module is unloaded while a launch of its kernels is under way");
+    }
+    delete module;
+}
+
+int launch(Device &device, const Function &function, unsigned blocks, unsigned threads,
+           Stream *stream, void **arguments) {
+    const Kernel &kernel = *function.kernel;
     if (blocks == 0 || threads == 0 || threads > kernel.max_threads) {
         return INVALID_VALUE;
     }
@@ -445,7 +486,11 @@ int launch(Device &device, const Kernel &kernel, unsigned blocks, unsigned threa
         return static_cast<int>(settings.fail_code.load());
     }
     auto launch = std::make_shared<Launch>(kernel.prepare(device, arguments));
-    auto run = [&device, launch, blocks, threads, failing, hanging, flipping] {
+    ++*function.launches;
+    // Gone with the work, whether that ran or not.
+    const std::shared_ptr<void> counted(
+        nullptr, [launches = function.launches](void *) { --*launches; });
+    auto run = [&device, launch, counted, blocks, threads, failing, hanging, flipping] {
         const Settings &settings = device.settings;
         if (hanging) {
             hang();

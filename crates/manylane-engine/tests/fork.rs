@@ -125,6 +125,10 @@ fn a_child_breaks_off_what_a_gpu_is_at(data: &[u8]) -> bool {
 // One test: forks while another test runs would be another experiment.
 #[test]
 fn a_child_has_threads_of_its_own() {
+    // Before an engine looks for GPUs, as it does after some work: whether there are is found out
+    // once.
+    #[cfg(not(target_feature = "crt-static"))]
+    manylane_emulator::install(manylane_emulator::Driver::Cuda, "devices=1");
     let data: Vec<u8> = (0..400_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     let batcher = Batcher::new(BatcherConfig::default());
     assert!(uses_threads(&data));

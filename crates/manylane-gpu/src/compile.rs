@@ -27,6 +27,18 @@ use crate::{
 /// crate's version.
 type Key = [u8; DIGEST_LEN];
 
+/// Code objects of this process.
+static MADE: Mutex<BTreeMap<Key, Made>> = Mutex::new(BTreeMap::new());
+
+enum Made {
+    /// Compiled now.
+    Compiled(Vec<u8>),
+    /// By an earlier process.
+    Kept(Vec<u8>),
+    /// Kept by an earlier process, and of no use.
+    Distrusted,
+}
+
 /// PTX is a few hundred KiB of text; more than this is no PTX of ours.
 const PTX_LIMIT: usize = 16 << 20;
 
@@ -110,7 +122,6 @@ fn code_object(
     defines: &[&str],
     cache: impl FnOnce() -> Option<Cache>,
 ) -> Result<Vec<u8>, Error> {
-    static MADE: Mutex<BTreeMap<Key, Vec<u8>>> = Mutex::new(BTreeMap::new());
     let failed = |log| Error::Compile { what: format!("{} for {architecture}", unit.name), log };
     let compiler = Compiler::get().map_err(|why| {
         failed(format!(
@@ -122,22 +133,43 @@ fn code_object(
     let key = key(&compiler.identity(), unit, &options);
     // Held while compiling: several devices of one architecture want the same.
     let mut made = lock(&MADE);
-    if let Some(object) = made.get(&key) {
-        return Ok(object.clone());
-    }
-    let cache = cache();
-    let object = match cache.as_ref().and_then(|cache| cache.load(&key)) {
-        Some(object) => object,
-        None => {
-            let sources = Sources { name: unit.name, source: unit.source, headers: unit.headers };
-            let object = compiler.compile(sources, &options).map_err(failed)?;
-            // What cannot be kept is compiled again next time.
-            let _ = cache.map(|cache| cache.store(&key, &object));
-            object
-        }
+    let distrusted = match made.get(&key) {
+        Some(Made::Compiled(object) | Made::Kept(object)) => return Ok(object.clone()),
+        Some(Made::Distrusted) => true,
+        None => false,
     };
-    made.insert(key, object.clone());
+    let cache = cache();
+    if let Some(cache) = cache.as_ref().filter(|_| !distrusted)
+        && let Some(object) = cache.load(&key)
+    {
+        made.insert(key, Made::Kept(object.clone()));
+        return Ok(object);
+    }
+    let sources = Sources { name: unit.name, source: unit.source, headers: unit.headers };
+    let object = compiler.compile(sources, &options).map_err(failed)?;
+    // What cannot be kept is compiled again next time.
+    let _ = cache.map(|cache| cache.store(&key, &object));
+    made.insert(key, Made::Compiled(object.clone()));
     Ok(object)
+}
+
+/// Whether the kernels that [`sm3_image`] gave were kept from an earlier process. From now on they
+/// are compiled anew, and replace what was kept.
+pub(crate) fn distrust_kept(gpu: &Gpu) -> bool {
+    let info = gpu.info();
+    let Some(compiler) = (info.id.vendor == Vendor::Hip).then(Compiler::get).and_then(Result::ok)
+    else {
+        return false;
+    };
+    let options = options(&info.architecture, tuning(info).hip_defines);
+    let mut made = lock(&MADE);
+    match made.get_mut(&key(&compiler.identity(), &SM3, &options)) {
+        Some(object @ Made::Kept(_)) => {
+            *object = Made::Distrusted;
+            true
+        }
+        _ => false,
+    }
 }
 
 /// The compiler's options. The architecture's name alone, without the device's settings of

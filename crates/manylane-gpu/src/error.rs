@@ -99,6 +99,15 @@ impl fmt::Display for Error {
     }
 }
 
+impl Error {
+    /// Whether a driver refused a call for its arguments; then it did nothing. Both vendors number
+    /// that alike.
+    pub(crate) fn is_refusal(&self) -> bool {
+        const INVALID_VALUE: i32 = 1;
+        matches!(self, Error::Call { code: INVALID_VALUE, .. })
+    }
+}
+
 impl std::error::Error for Error {}
 
 impl From<manylane::Error> for Error {

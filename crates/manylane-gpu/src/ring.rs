@@ -7,6 +7,7 @@
 mod buffers;
 mod layout;
 mod pending;
+mod pieces;
 mod slot;
 
 use std::{
@@ -20,7 +21,7 @@ use std::{
 
 use manylane::sm3::Midstate;
 
-use self::buffers::Buffers;
+use self::{buffers::Buffers, pieces::Pieces};
 pub use self::{pending::Pending, slot::Slot};
 use crate::{Error, Gpu, Sm3, runtime::lock};
 
@@ -31,7 +32,7 @@ pub struct RingConfig {
     pub slots: usize,
     /// Bytes of messages (and keys) a batch may have, at least 4096 and less than 2 GiB.
     pub slot_bytes: usize,
-    /// Messages a batch may have, at least one.
+    /// Messages a batch may have, at least one and at most 2³¹ (on 32-bit machines 2²⁴).
     pub max_messages: usize,
     /// How long a batch may take before the device is given up.
     pub deadline: Duration,
@@ -48,6 +49,9 @@ impl Default for RingConfig {
         }
     }
 }
+
+/// Messages of a batch at most: their digests are in one piece of memory.
+const MAX_MESSAGES: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 31 };
 
 /// What is computed of each message of a slot.
 #[derive(Clone, Copy)]
@@ -83,6 +87,8 @@ struct Slots {
     made: usize,
     /// Whether there is no memory for more.
     memory_ended: bool,
+    /// What there was for one more.
+    incomplete: Vec<Pieces>,
 }
 
 impl Ring {
@@ -90,12 +96,13 @@ impl Ring {
     /// answers, if the process has not done that yet.
     ///
     /// # Errors
-    /// [`Error::Compile`], [`Error::WrongResult`], or what the driver says.
+    /// As for [`Sm3::new`].
     ///
     /// # Panics
     /// If the configuration is outside its bounds.
     pub fn new(gpu: &Gpu, config: RingConfig) -> Result<Self, Error> {
-        assert!(config.slots > 0 && config.max_messages > 0, "{config:?}");
+        assert!(config.slots > 0, "{config:?}");
+        assert!((1..=MAX_MESSAGES).contains(&config.max_messages), "{config:?}");
         assert!((4096..1 << 31).contains(&config.slot_bytes), "{config:?}");
         Ok(Ring(Arc::new(Shared {
             gpu: gpu.clone(),
@@ -122,17 +129,16 @@ impl Ring {
         self.0.lost.load(SeqCst)
     }
 
-    /// A slot that is free, empty; `None` if all are filled or under way.
+    /// A slot that is free, empty; `None` if all are filled or under way. Where there is no memory
+    /// for one more, the ring makes do with those that there are.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if a slot was still to be allocated: the ring makes do with those that
-    /// there are, and is lost if there is none. Any other error: the ring is lost.
+    /// [`Error::OutOfMemory`] if there is no memory for a single slot, or what the driver says: the
+    /// ring is lost. [`Error::Forked`] in a child of the process that made the ring.
     pub fn try_slot(&self) -> Result<Option<Slot>, Error> {
+        self.check_usable()?;
         {
             let mut slots = lock(&self.0.slots);
-            if self.is_lost() {
-                return Err(self.lost_error());
-            }
             if let Some(buffers) = slots.free.pop() {
                 return Ok(Some(Slot::of(self.clone(), buffers)));
             }
@@ -143,30 +149,51 @@ impl Ring {
         }
         // Outside the lock: page-locking takes milliseconds.
         let Shared { gpu, config, .. } = &*self.0;
-        Buffers::new(gpu, config).map(|buffers| Some(Slot::of(self.clone(), buffers))).inspect_err(
-            |error| {
-                let mut slots = lock(&self.0.slots);
-                slots.made -= 1;
-                slots.memory_ended = true;
-                if slots.made == 0 || !matches!(error, Error::OutOfMemory { .. }) {
-                    self.lose();
-                }
-            },
-        )
+        let (error, pieces) = match Buffers::new(gpu, config) {
+            Ok(buffers) => return Ok(Some(Slot::of(self.clone(), buffers))),
+            Err(incomplete) => incomplete,
+        };
+        let mut slots = lock(&self.0.slots);
+        slots.made -= 1;
+        slots.memory_ended = true;
+        slots.incomplete.push(pieces);
+        if slots.made > 0 && matches!(error, Error::OutOfMemory { .. }) {
+            return Ok(None);
+        }
+        self.lose();
+        Err(error)
     }
 
     fn lost_error(&self) -> Error {
         Error::Lost(self.0.gpu.info().id)
     }
 
+    /// Whether this is the process that made it. In a forked child locks may be held for ever, and
+    /// page-locked memory may not be there.
+    fn check_process(&self) -> Result<(), Error> {
+        let gpu = &self.0.gpu;
+        let forked = || Error::Forked(gpu.info().id.vendor);
+        gpu.is_of_this_process().then_some(()).ok_or_else(forked)
+    }
+
+    fn check_usable(&self) -> Result<(), Error> {
+        self.check_process()?;
+        if self.is_lost() { Err(self.lost_error()) } else { Ok(()) }
+    }
+
     /// Takes a slot's memory back. On a lost ring the device may still be at work with it: it is
     /// wiped as far as this process can, and never freed, which could wait for ever.
     fn put_back(&self, mut buffers: Box<Buffers>) {
+        if self.check_process().is_err() {
+            return std::mem::forget(buffers);
+        }
         if self.is_lost() {
             buffers.wipe_host();
             std::mem::forget(buffers);
             return;
         }
+        // What was filled in and not sent may be secret.
+        buffers.wipe_written();
         buffers.clear();
         lock(&self.0.slots).free.push(buffers);
     }
@@ -179,12 +206,16 @@ impl Ring {
 impl Drop for Shared {
     fn drop(&mut self) {
         if *self.lost.get_mut() {
-            // As in `put_back`.
+            // As in `put_back`; nor can kernels be unloaded that may be at work.
             let slots = self.slots.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
             for mut buffers in slots.free.drain(..) {
-                buffers.wipe_host();
+                if self.gpu.is_of_this_process() {
+                    buffers.wipe_host();
+                }
                 std::mem::forget(buffers);
             }
+            std::mem::forget(std::mem::take(&mut slots.incomplete));
+            std::mem::forget(self.sm3.clone());
         }
     }
 }

@@ -1,12 +1,13 @@
 //! GPUs, their memory and their streams, alike for both vendors.
 //!
-//! [`driver`] says what a vendor's library must be able to do; [`cuda`] and [`hip`] do it. The
+//! [`mod@driver`] says what a vendor's library must be able to do; [`cuda`] and [`hip`] do it. The
 //! types here own what they name, keep the context alive and bind it to the calling thread.
 #![allow(unsafe_code)]
 
 mod cuda;
 mod driver;
 mod hip;
+mod library;
 mod memory;
 mod stream;
 
@@ -122,6 +123,23 @@ pub struct Info {
     pub pci: String,
 }
 
+impl Info {
+    fn nothing_of(id: DeviceId) -> Self {
+        Info {
+            id,
+            name: String::new(),
+            architecture: String::new(),
+            driver: String::new(),
+            multiprocessors: 0,
+            warp: 0,
+            clock_khz: 0,
+            memory: 0,
+            integrated: false,
+            pci: String::new(),
+        }
+    }
+}
+
 /// One vendor's driver: loaded and initialised by the process that first asks.
 struct Loaded {
     /// The process that began to; a forked child must not touch the driver's state.
@@ -163,13 +181,18 @@ pub(crate) fn driver(vendor: Vendor) -> Result<&'static dyn Driver, Error> {
 }
 
 /// The vendor's devices. Loads and initialises its driver, which can take tens of milliseconds,
-/// but creates no context.
+/// but creates no context. One that the driver does not describe is among them with its number
+/// alone, everything else being empty or zero: [`Gpu::open`] says what is wrong with it.
 ///
 /// # Errors
 /// [`Error::NoDriver`] if there is none, [`Error::Forked`], or what the driver says.
 pub fn devices(vendor: Vendor) -> Result<Vec<Info>, Error> {
     let driver = driver(vendor)?;
-    (0..driver.count()?).map(|ordinal| driver.info(ordinal)).collect()
+    let info = |ordinal| {
+        let nothing = Info::nothing_of(DeviceId { vendor, ordinal });
+        driver.info(ordinal).unwrap_or(nothing)
+    };
+    Ok((0..driver.count()?).map(info).collect())
 }
 
 /// A device with its primary context, which is shared with everything else in the process that
@@ -226,13 +249,18 @@ impl Gpu {
 
     /// The driver, with the context current on the calling thread as long as the value lives.
     pub(crate) fn bound(&self) -> Result<Bound<'_>, Error> {
-        let Opened { driver, context, ref info, pid } = *self.0;
-        if pid != process::id() {
+        let Opened { driver, context, ref info, .. } = *self.0;
+        if !self.is_of_this_process() {
             return Err(Error::Forked(info.id.vendor));
         }
         // SAFETY: the context is retained as long as `self` is.
         let previous = unsafe { driver.bind(context, info.id.ordinal)? };
         Ok(Bound { driver, previous, of_this_thread: PhantomData })
+    }
+
+    /// Whether it was opened by this process, and not by one that this was forked from.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        self.0.pid == process::id()
     }
 
     /// Does something with the driver when its owner is dropped; nothing in a forked child, where

@@ -151,7 +151,7 @@ const ONE: u32 = 1;
 /// SM3 on one device.
 ///
 /// All calls are asynchronous: they enqueue work on a stream and return. Clones share the kernels,
-/// which stay loaded as long as one of them lives.
+/// which stay loaded as long as one of them lives; the last to be dropped waits for the device.
 #[derive(Clone)]
 pub struct Sm3 {
     kernels: Arc<Kernels>,
@@ -201,7 +201,8 @@ impl Sm3 {
     ///
     /// # Errors
     /// [`Error::Compile`]; [`Error::WrongResult`] if a kernel computes a wrong digest;
-    /// [`Error::Forked`]; or what the driver says.
+    /// [`Error::Deadline`] if the device has not done that after 10 seconds; [`Error::Forked`]; or
+    /// what the driver says.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
         static LOADED: Mutex<BTreeMap<DeviceId, Arc<Mutex<Weak<Kernels>>>>> =
             Mutex::new(BTreeMap::new());
@@ -212,15 +213,30 @@ impl Sm3 {
         if let Some(kernels) = loaded.upgrade() {
             return Ok(Sm3 { kernels, block: None });
         }
+        let sm3 = match Self::checked(gpu) {
+            // A code object that was kept from earlier may be at fault.
+            Err(Error::Call { .. } | Error::WrongResult { .. }) if compile::distrust_kept(gpu) => {
+                Self::checked(gpu)?
+            }
+            checked => checked?,
+        };
+        *loaded = Arc::downgrade(&sm3.kernels);
+        Ok(sm3)
+    }
+
+    fn checked(gpu: &Gpu) -> Result<Self, Error> {
         let sm3 = Sm3 { kernels: Arc::new(Kernels::load(gpu)?), block: None };
         known_answers::check(&sm3)?;
-        *loaded = Arc::downgrade(&sm3.kernels);
         Ok(sm3)
     }
 
     /// The same kernels, launched with so many threads per block: for measurements. A launch with
     /// more than a kernel's [`max_block`](KernelInfo::max_block) is refused by the driver.
+    ///
+    /// # Panics
+    /// If there are none.
     pub fn with_block(&self, threads: u32) -> Self {
+        assert!(threads > 0, "a block has threads");
         Sm3 { kernels: self.kernels.clone(), block: Some(threads) }
     }
 
@@ -274,7 +290,8 @@ impl Sm3 {
     /// boundaries around them, since they are read in aligned pieces, the offsets, which do not
     /// decrease, and `out` for all digests. They stay so, and nobody writes to the messages or reads
     /// the digests, until the stream has passed this work. `out` overlaps none of the rest. A
-    /// workspace is used by one stream until that has passed the work.
+    /// workspace is used by one stream until that has passed the work. The kernels need not be kept
+    /// until then: the last clone of them to be dropped waits for the device.
     pub unsafe fn hash_many(
         &self,
         stream: &Stream,
@@ -551,7 +568,9 @@ fn parts(
     out: DevicePointer,
 ) -> impl Iterator<Item = (DeviceMessages, DevicePointer)> + use<> {
     let messages = *messages;
-    let most = workspace.map_or(MAX_COUNT, |workspace| workspace.max_count.min(MAX_COUNT));
+    // Rows are not ordered, and need no room for it.
+    let ordered = workspace.filter(|_| !matches!(messages.layout, Layout::Strided { .. }));
+    let most = ordered.map_or(MAX_COUNT, |workspace| workspace.max_count.min(MAX_COUNT));
     (0..messages.count).step_by(most).map(move |start| {
         let part = messages.part(start, most.min(messages.count - start));
         (part, out.add(start * DIGEST_LEN))
@@ -565,7 +584,9 @@ impl Kernels {
         let many = module.kernel("sm3_hash_many")?;
         let mut few = Vec::new();
         for blocks in tuning.few.clone().into_iter().flatten() {
-            few.extend(many.shared_to_limit(gpu, blocks)?.map(|shared| (blocks, shared)));
+            // It is a matter of speed alone: a driver that refuses this still computes.
+            let shared = many.shared_to_limit(gpu, blocks).ok().flatten();
+            few.extend(shared.map(|shared| (blocks, shared)));
         }
         Ok(Kernels {
             gpu: gpu.clone(),
@@ -604,13 +625,19 @@ impl Workspace {
     /// # Errors
     /// [`Error::OutOfMemory`], or what the driver says.
     pub fn new(gpu: &Gpu, max_count: usize) -> Result<Self, Error> {
-        let max_count = max_count.clamp(1, MAX_COUNT);
-        Ok(Workspace {
-            gpu: gpu.clone(),
-            max_count,
-            order: DeviceBuffer::new(gpu, max_count * size_of::<u32>())?,
-            bins: DeviceBuffer::new(gpu, BINS_LEN)?,
-        })
+        let [order, bins] = Self::sizes(max_count);
+        let buffers = [DeviceBuffer::new(gpu, order)?, DeviceBuffer::new(gpu, bins)?];
+        Ok(Self::of(gpu, max_count, buffers))
+    }
+
+    /// Bytes of its buffers.
+    pub(crate) fn sizes(max_count: usize) -> [usize; 2] {
+        [max_count.clamp(1, MAX_COUNT) * size_of::<u32>(), BINS_LEN]
+    }
+
+    /// For `max_count` messages, of buffers that have the [sizes](Self::sizes).
+    pub(crate) fn of(gpu: &Gpu, max_count: usize, [order, bins]: [DeviceBuffer; 2]) -> Self {
+        Workspace { gpu: gpu.clone(), max_count: max_count.clamp(1, MAX_COUNT), order, bins }
     }
 }
 

@@ -5,10 +5,11 @@
 
 use std::{
     env, fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Output},
 };
 
+use manylane::sm3::{Digest as _, Sm3 as Digest};
 use manylane_emulator::{Driver, count, install};
 use manylane_gpu::{DeviceId, Error, Gpu, Sm3, Vendor, devices};
 
@@ -135,6 +136,39 @@ fn a_device_without_memory_says_so() {
 
 #[test]
 fn a_kernel_that_computes_wrong_digests_is_not_used() {
+    let said = run(Path::new("off"), "flip_launch=1");
+    assert!(said.contains("computes wrong digests"), "{said}");
+}
+
+/// The only file of a cache.
+fn kept_in(cache: &Path) -> PathBuf {
+    fs::read_dir(cache).unwrap().next().unwrap().unwrap().path()
+}
+
+/// A code object of another driver, say, that passes for whole but is of no use.
+#[test]
+fn a_kept_code_object_that_does_not_work_is_compiled_anew_and_replaced() {
+    let cache = tempfile::tempdir().unwrap();
+    assert_eq!(run(cache.path(), ""), "ready, compiled 1");
+    let file = kept_in(cache.path());
+    let good = fs::read(&file).unwrap();
+    let magic = good.iter().position(|&byte| byte == b'\n').unwrap() + 1;
+    let key: Vec<u8> = (0..32)
+        .map(|i| u8::from_str_radix(&file.file_name().unwrap().to_str().unwrap()[2 * i..][..2], 16))
+        .map(Result::unwrap)
+        .collect();
+    let object = b"no code object";
+    let mut seal = Digest::new();
+    for part in [&good[..magic], &key, object] {
+        seal.update(part);
+    }
+    let seal = seal.finalize();
+    fs::write(&file, [&good[..magic], &seal, object].concat()).unwrap();
+    assert_eq!(run(cache.path(), ""), "ready, compiled 1");
+    assert_eq!(fs::read(kept_in(cache.path())).unwrap(), good);
+    assert_eq!(run(cache.path(), ""), "ready, compiled 0");
+    // Nor is one trusted that computes wrong digests; what was compiled just now is not again.
+    assert_eq!(run(cache.path(), "flip_launch=1"), "ready, compiled 1");
     let said = run(Path::new("off"), "flip_launch=1");
     assert!(said.contains("computes wrong digests"), "{said}");
 }

@@ -4,14 +4,18 @@
 use manylane::{Messages, Shape, sm3};
 use zeroize::Zeroize as _;
 
-use super::{RingConfig, Start, layout::Rows};
+use super::{
+    RingConfig, Start,
+    layout::Rows,
+    pieces::{Complete, Pieces, table_bytes},
+};
 use crate::{
     DeviceBuffer, DeviceMessages, DevicePointer, Error, Event, Gpu, Layout, PinnedBuffer, Stream,
     Workspace,
 };
 
 /// What kernels may read past the end of the messages: up to the next multiple of 16 bytes.
-const READABLE: usize = 16;
+pub(super) const READABLE: usize = 16;
 
 /// Where the messages, or the keys, of a slot lie in its memory.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +47,6 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn new(gpu: &Gpu, max_messages: usize) -> Result<Self, Error> {
-        let bytes = (max_messages + 1) * size_of::<u32>();
-        let device = device_buffer(gpu, bytes)?;
-        Ok(Table { host: PinnedBuffer::new(gpu, bytes)?, device })
-    }
-
     fn get(&self, index: usize) -> usize {
         u32::from_ne_bytes(self.host.as_chunks().0[index]) as usize
     }
@@ -65,11 +63,6 @@ impl Table {
     }
 }
 
-/// Memory on the device; none if it reads the host's in place.
-fn device_buffer(gpu: &Gpu, bytes: usize) -> Result<Option<DeviceBuffer>, Error> {
-    (!gpu.info().integrated).then(|| DeviceBuffer::new(gpu, bytes)).transpose()
-}
-
 /// A slot's memory, kept from batch to batch.
 pub(super) struct Buffers {
     // In the order in which they must go: the stream has to end before its memory does.
@@ -81,11 +74,15 @@ pub(super) struct Buffers {
     pub(super) messages: Table,
     /// For HMAC only.
     keys: Option<Table>,
+    /// The device's part of `keys`, while there was no memory for the host's.
+    keys_on_device: Option<DeviceBuffer>,
     pub(super) digests: PinnedBuffer,
     device_digests: Option<DeviceBuffer>,
     workspace: Workspace,
     /// Bytes of the batch.
     pub(super) used: usize,
+    /// Bytes of the staging memory that this batch, or a try of it, has left something in.
+    pub(super) written: usize,
     pub(super) loaded: Loaded,
     pub(super) loaded_keys: Loaded,
     /// Where the keys begin.
@@ -95,26 +92,38 @@ pub(super) struct Buffers {
 }
 
 impl Buffers {
-    pub(super) fn new(gpu: &Gpu, config: &RingConfig) -> Result<Box<Self>, Error> {
-        let RingConfig { slot_bytes, max_messages, .. } = *config;
-        let digest_bytes = max_messages * sm3::DIGEST_LEN;
+    /// # Errors
+    /// What the driver says, with the memory that it had given before.
+    pub(super) fn new(gpu: &Gpu, config: &RingConfig) -> Result<Box<Self>, (Error, Pieces)> {
+        let without_memory = |error| (error, Pieces::default());
+        let done = Event::new(gpu).map_err(without_memory)?;
+        let stream = Stream::new(gpu).map_err(without_memory)?;
+        let Complete { copies, pinned, workspace } = Pieces::take(gpu, config)?;
+        let ([data, offsets, device_digests], [host, digests]) = (copies, pinned);
         Ok(Box::new(Buffers {
-            done: Event::new(gpu)?,
-            stream: Stream::new(gpu)?,
+            done,
+            stream,
             staging: None,
-            data: device_buffer(gpu, slot_bytes + READABLE)?,
-            messages: Table::new(gpu, max_messages)?,
+            data,
+            messages: Table { host, device: offsets },
             keys: None,
-            digests: PinnedBuffer::new(gpu, digest_bytes)?,
-            device_digests: device_buffer(gpu, digest_bytes)?,
-            workspace: Workspace::new(gpu, max_messages)?,
+            keys_on_device: None,
+            digests,
+            device_digests,
+            workspace,
             used: 0,
+            written: 0,
             loaded: Loaded::NONE,
             loaded_keys: Loaded::NONE,
             keys_at: 0,
-            capacity: slot_bytes,
-            max_messages,
+            capacity: config.slot_bytes,
+            max_messages: config.max_messages,
         }))
+    }
+
+    /// Whether the device reads the host's memory in place.
+    pub(super) fn in_place(&self) -> bool {
+        self.data.is_none()
     }
 
     pub(super) fn clear(&mut self) {
@@ -130,11 +139,25 @@ impl Buffers {
         }
     }
 
-    /// Wipes what the batch has in the staging memory.
-    pub(super) fn wipe_staged(&mut self) {
+    /// Wipes what the batch has left in the staging memory.
+    pub(super) fn wipe_written(&mut self) {
         if let Some(staging) = &mut self.staging {
-            staging[..self.used.min(self.capacity)].zeroize();
+            staging[..self.written].zeroize();
         }
+        self.written = 0;
+    }
+
+    /// The table of the keys' offsets, made when it is first needed.
+    fn make_keys(&mut self) -> Result<(), Error> {
+        if self.keys.is_none() {
+            let (gpu, bytes) = (self.stream.gpu(), table_bytes(self.max_messages));
+            if !self.in_place() && self.keys_on_device.is_none() {
+                self.keys_on_device = Some(DeviceBuffer::new(gpu, bytes)?);
+            }
+            let host = PinnedBuffer::new(gpu, bytes)?;
+            self.keys = Some(Table { host, device: self.keys_on_device.take() });
+        }
+        Ok(())
     }
 
     pub(super) fn staging(&mut self) -> Result<&mut PinnedBuffer, Error> {
@@ -155,17 +178,17 @@ impl Buffers {
         let room = self.capacity.saturating_sub(at);
         let max = self.max_messages;
         self.staging()?;
-        if keys && self.keys.is_none() {
-            self.keys = Some(Table::new(self.stream.gpu(), max)?);
+        if keys {
+            self.make_keys()?;
         }
         let table = if keys { self.keys.as_mut().expect("just made") } else { &mut self.messages };
         let staging = &mut self.staging.as_mut().expect("just made")[at..][..room];
-        Ok(match messages.shape() {
+        let (loaded, bytes) = match messages.shape() {
             Shape::Strided { data, len, stride, count } => {
                 let rows = Rows::of(len, stride, count);
                 let count = rows.fitting(room).min(count).min(max);
                 let bytes = rows.bytes(count);
-                if rows.is_as_it_lies() {
+                if !rows.is_one_by_one() {
                     staging[..bytes].copy_from_slice(&data[..bytes]);
                 } else if bytes > 0 {
                     let to = staging[..bytes].chunks_mut(rows.pitch());
@@ -203,7 +226,9 @@ impl Buffers {
                 }
                 (Loaded::Offsets { count }, used)
             }
-        })
+        };
+        self.written = self.written.max(at + bytes);
+        Ok((loaded, bytes))
     }
 
     /// Message `index` of the staging memory; or key `index`, if `keys`.
@@ -278,6 +303,10 @@ impl Buffers {
         let driver = self.stream.gpu().bound()?;
         let stream = self.stream.handle();
         let Some(data) = &self.data else {
+            if self.used == 0 {
+                // Nothing is read, and what is behind the end of the memory may be no address.
+                return self.digests.on_device();
+            }
             // SAFETY: page-locked, as the caller found.
             return unsafe { driver.host_as_device(from.as_ptr()) };
         };
@@ -286,7 +315,7 @@ impl Buffers {
         // this function's contract.
         unsafe {
             match self.loaded {
-                Loaded::Rows { rows, count } if !rows.is_as_it_lies() => driver.copy_in_rows(
+                Loaded::Rows { rows, count } if rows.is_one_by_one() => driver.copy_in_rows(
                     to,
                     rows.pitch(),
                     from.as_ptr(),

@@ -8,7 +8,18 @@ const ALIGN: usize = 16;
 pub(super) struct Rows {
     len: usize,
     pitch: usize,
-    as_it_lies: bool,
+    way: Way,
+}
+
+/// How rows come to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As they lie, gaps and all.
+    AsTheyLie,
+    /// Each by itself, without the gaps.
+    OneByOne,
+    /// Not at all: they are read where they are.
+    InPlace,
 }
 
 impl Rows {
@@ -22,8 +33,16 @@ impl Rows {
         let gap = stride - len;
         let blocks_misaligned = gap > 0 && len.is_multiple_of(64) && !stride.is_multiple_of(ALIGN);
         let as_it_lies = gap <= len / 8 && !blocks_misaligned;
-        let pitch = if as_it_lies { stride } else { len.next_multiple_of(ALIGN) };
-        Rows { len, pitch, as_it_lies }
+        match as_it_lies {
+            true => Rows { len, pitch: stride, way: Way::AsTheyLie },
+            false => Rows { len, pitch: len.next_multiple_of(ALIGN), way: Way::OneByOne },
+        }
+    }
+
+    /// For rows that a device reads in the host's memory. They take no room, but count as if their
+    /// bytes did: that bounds the work of a batch.
+    pub(super) fn in_place(len: usize, stride: usize) -> Self {
+        Rows { len, pitch: stride, way: Way::InPlace }
     }
 
     pub(super) fn len(self) -> usize {
@@ -34,23 +53,28 @@ impl Rows {
         self.pitch
     }
 
-    /// Whether bytes go over as they lie.
-    pub(super) fn is_as_it_lies(self) -> bool {
-        self.as_it_lies
+    /// Whether each is copied by itself.
+    pub(super) fn is_one_by_one(self) -> bool {
+        self.way == Way::OneByOne
     }
 
     /// Bytes that `count` of them take.
     pub(super) fn bytes(self, count: usize) -> usize {
-        if count == 0 { 0 } else { (count - 1) * self.pitch + self.len }
+        if count == 0 { 0 } else { (count - 1) * self.step() + self.len }
     }
 
     /// How many fit into `room` bytes.
     pub(super) fn fitting(self, room: usize) -> usize {
         match room.checked_sub(self.len) {
             None => 0,
-            Some(_) if self.pitch == 0 => usize::MAX,
-            Some(more) => more / self.pitch + 1,
+            Some(_) if self.step() == 0 => usize::MAX,
+            Some(more) => more / self.step() + 1,
         }
+    }
+
+    /// Bytes of room that each but the last takes.
+    fn step(self) -> usize {
+        if self.way == Way::InPlace { self.len } else { self.pitch }
     }
 }
 
@@ -60,13 +84,14 @@ mod tests {
 
     #[test]
     fn gaps_stay_behind_where_they_cost() {
-        assert_eq!(Rows::of(4096, 4096, 9), Rows { len: 4096, pitch: 4096, as_it_lies: true });
-        assert_eq!(Rows::of(8192, 8208, 9), Rows { len: 8192, pitch: 8208, as_it_lies: true });
-        assert_eq!(Rows::of(8192, 8200, 9), Rows { len: 8192, pitch: 8192, as_it_lies: false });
-        assert_eq!(Rows::of(55, 55, 9), Rows { len: 55, pitch: 55, as_it_lies: true });
-        assert_eq!(Rows::of(55, 64, 9), Rows { len: 55, pitch: 64, as_it_lies: false });
-        assert_eq!(Rows::of(100, 1 << 40, 1), Rows { len: 100, pitch: 100, as_it_lies: true });
-        assert_eq!(Rows::of(0, 64, 9), Rows { len: 0, pitch: 0, as_it_lies: false });
+        let rows = |len, pitch, way| Rows { len, pitch, way };
+        assert_eq!(Rows::of(4096, 4096, 9), rows(4096, 4096, Way::AsTheyLie));
+        assert_eq!(Rows::of(8192, 8208, 9), rows(8192, 8208, Way::AsTheyLie));
+        assert_eq!(Rows::of(8192, 8200, 9), rows(8192, 8192, Way::OneByOne));
+        assert_eq!(Rows::of(55, 55, 9), rows(55, 55, Way::AsTheyLie));
+        assert_eq!(Rows::of(55, 64, 9), rows(55, 64, Way::OneByOne));
+        assert_eq!(Rows::of(100, 1 << 40, 1), rows(100, 100, Way::AsTheyLie));
+        assert_eq!(Rows::of(0, 64, 9), rows(0, 0, Way::OneByOne));
     }
 
     #[test]
@@ -80,5 +105,8 @@ mod tests {
             }
         }
         assert_eq!(Rows::of(0, 0, 5).fitting(0), usize::MAX);
+        // In place a gap takes nothing, whatever its size.
+        let rows = Rows::in_place(100, 1 << 40);
+        assert_eq!((rows.pitch(), rows.fitting(1000), rows.bytes(10)), (1 << 40, 10, 1000));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    hash::{BuildHasher as _, RandomState},
     hint::spin_loop,
     marker::PhantomData,
     thread,
@@ -153,18 +154,17 @@ impl<'a> Pending<'a> {
         Ok(Slot::of(self.ring.clone(), buffers))
     }
 
-    /// Compares the digest of one message with the CPU's: the shortest of a few, lest a check take
-    /// longer than the batch.
+    /// Compares the digest of one message with the CPU's.
     fn sample_is_right(&self) -> bool {
         let count = self.len();
         if count == 0 {
             return true;
         }
         let buffers = self.buffers();
-        // Nanoseconds are as good as random here.
-        let seed = self.since.elapsed().as_nanos() as usize;
-        let picks = [seed, seed / 7, seed / 61, seed / 997].map(|number| number % count);
-        let index = picks.into_iter().min_by_key(|&index| self.message(index).len()).expect("four");
+        let random = RandomState::new();
+        let cheap = (buffers.used / PART).max(ALWAYS_CHEAP);
+        let len = |index| self.message(index).len();
+        let index = pick(count, cheap, len, |try_| random.hash_one(try_));
         let mut expected = [[0; sm3::DIGEST_LEN]];
         match &self.start {
             Some(start) => expected[0] = start.finish(self.message(index)),
@@ -185,12 +185,11 @@ impl<'a> Pending<'a> {
     /// Wipes what a secret batch left behind in the host's memory.
     fn clean(&self, buffers: &mut Buffers) {
         if self.start.as_ref().is_some_and(|start| start.prefix_len() == 0) {
+            buffers.written = 0;
             return;
         }
-        let (used, count) = (buffers.used, buffers.loaded.count());
-        if let Some(staging) = &mut buffers.staging {
-            staging[..used.min(self.ring.0.config.slot_bytes)].zeroize();
-        }
+        buffers.wipe_written();
+        let count = buffers.loaded.count();
         buffers.digests[..count * sm3::DIGEST_LEN].zeroize();
     }
 }
@@ -198,6 +197,9 @@ impl<'a> Pending<'a> {
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
         if let Some(mut buffers) = self.buffers.take() {
+            if self.ring.check_process().is_err() {
+                return std::mem::forget(buffers);
+            }
             // On a lost ring it may never be done, and its memory stays out of use anyway.
             if !self.ring.is_lost() && !buffers_are_idle(&buffers, self.since, &self.ring) {
                 self.ring.lose();
@@ -206,6 +208,35 @@ impl Drop for Pending<'_> {
             self.ring.put_back(buffers);
         }
     }
+}
+
+/// A check takes about this part of the CPU's time for the batch.
+const PART: usize = 4096;
+
+/// Bytes that are hashed in about a microsecond.
+const ALWAYS_CHEAP: usize = 512;
+
+/// Chooses a message to be checked: each is as likely as any, but one longer than `cheap` the less so
+/// the longer it is. So long ones have their turn, and yet a check seldom takes longer than hashing
+/// `cheap` bytes; unless there are long ones only.
+fn pick(
+    count: usize,
+    cheap: usize,
+    len: impl Fn(usize) -> usize,
+    random: impl Fn(u64) -> u64,
+) -> usize {
+    let mut shortest = None;
+    for try_ in 0..4 {
+        let index = (random(2 * try_) % count as u64) as usize;
+        let len = len(index);
+        if len <= cheap || random(2 * try_ + 1) % (len as u64) < cheap as u64 {
+            return index;
+        }
+        if shortest.is_none_or(|(least, _)| len < least) {
+            shortest = Some((len, index));
+        }
+    }
+    shortest.expect("one try at least").1
 }
 
 /// Waits until the device is done with them, up to the deadline; says whether it is.
@@ -226,5 +257,38 @@ fn buffers_are_idle(buffers: &Buffers, since: Instant, ring: &Ring) -> bool {
 impl fmt::Debug for Pending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pending({} messages)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How often each of these lengths is picked in so many tries, and bytes that are hashed for it.
+    fn picked(lengths: &[usize], cheap: usize, times: usize) -> (Vec<usize>, usize) {
+        let random = RandomState::new();
+        let (mut counts, mut bytes) = (vec![0; lengths.len()], 0);
+        for time in 0..times {
+            let index =
+                pick(lengths.len(), cheap, |i| lengths[i], |try_| random.hash_one((time, try_)));
+            counts[index] += 1;
+            bytes += lengths[index];
+        }
+        (counts, bytes)
+    }
+
+    #[test]
+    fn messages_of_any_length_are_checked_at_a_bounded_cost() {
+        let mut lengths = vec![100; 100];
+        let (counts, _) = picked(&lengths, 1000, 20_000);
+        assert!(counts.iter().all(|&count| (100..400).contains(&count)), "{counts:?}");
+        // One message has nearly all bytes of its batch.
+        lengths[70] = 1 << 20;
+        let cheap = (1 << 20) / 256;
+        let (counts, bytes) = picked(&lengths, cheap, 200_000);
+        assert!((1..50).contains(&counts[70]), "once in 25,600 tries: {}", counts[70]);
+        assert!(bytes / 200_000 < cheap, "{bytes}");
+        let (counts, _) = picked(&[1 << 20; 3], 1, 3000);
+        assert!(counts.iter().all(|&count| count > 700), "long ones only: {counts:?}");
     }
 }

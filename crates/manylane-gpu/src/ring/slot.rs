@@ -42,6 +42,7 @@ impl Slot {
     /// # Errors
     /// [`Error::OutOfMemory`] when the staging memory is first allocated, or what the driver says.
     pub fn load(&mut self, messages: &Messages) -> Result<usize, Error> {
+        self.ring.check_process()?;
         let buffers = self.buffers_mut();
         buffers.clear();
         (buffers.loaded, buffers.used) = buffers.stage(messages, 0, false)?;
@@ -57,6 +58,7 @@ impl Slot {
             let (keys, messages) = (keys.len(), messages.len());
             return Err(manylane::Error::CountMismatch { keys, messages }.into());
         }
+        self.ring.check_process()?;
         let buffers = self.buffers_mut();
         buffers.clear();
         // Fewer messages until their keys fit too; each try takes at most half as many.
@@ -77,11 +79,13 @@ impl Slot {
         }
     }
 
-    /// Staging memory that is free, for the next message. Not to be mixed with `load`.
+    /// Staging memory that is free, for the next message. Not to be mixed with `load`. What is
+    /// written there and not [pushed](Self::push) is wiped with the ring, not with the batch.
     ///
     /// # Errors
     /// As for [`load`](Self::load).
     pub fn space(&mut self) -> Result<&mut [u8], Error> {
+        self.ring.check_process()?;
         let buffers = self.buffers_mut();
         let (used, capacity) = (buffers.used, buffers.capacity);
         Ok(&mut buffers.staging()?[used..capacity])
@@ -100,6 +104,7 @@ impl Slot {
             buffers.messages.set(0, 0);
         }
         buffers.used += len;
+        buffers.written = buffers.written.max(buffers.used);
         buffers.messages.set(count + 1, buffers.used);
         buffers.loaded = Loaded::Offsets { count: count + 1 };
     }
@@ -159,9 +164,29 @@ impl Slot {
         self.send(start, None, |buffers| buffers.send_staged()).map_err(|error| (error, self))
     }
 
+    /// [Loads](Self::load) as many of the first messages as fit, [sends](Self::submit) them on their
+    /// way, and says how many. The digest that is checked is then of the caller's message itself: a
+    /// copy that went wrong on the host is found too.
+    ///
+    /// # Errors
+    /// As for [`load`](Self::load) and [`submit`](Self::submit).
+    ///
+    /// # Panics
+    /// On [`Start::Hmac`].
+    pub fn submit_copies<'a>(
+        mut self,
+        start: Start,
+        messages: &Messages<'a>,
+    ) -> Result<(Pending<'a>, usize), Error> {
+        assert!(matches!(start, Start::Hash(_)), "keys are loaded too");
+        let count = self.load(messages)?;
+        let source = Some(messages.range(0, count));
+        Ok((self.send(start, source, |buffers| buffers.send_staged())?, count))
+    }
+
     /// Sends as many of the first messages as fit on their way, straight from the caller's
     /// memory, which has to be page-locked ([`Gpu::is_pinned`](crate::Gpu::is_pinned)), and says how many. Slices, and
-    /// messages whose keys are their own, are staged instead.
+    /// messages that the driver refuses to copy from where they are, are copied by this thread instead.
     ///
     /// # Errors
     /// What the driver says; then the ring is lost. After that, and if the returned value is
@@ -176,12 +201,16 @@ impl Slot {
         messages: &Messages<'a>,
     ) -> Result<(Pending<'a>, usize), Error> {
         assert!(matches!(start, Start::Hash(_)), "keys are staged");
+        self.ring.check_usable()?;
         let buffers = self.buffers_mut();
         buffers.clear();
         let (room, max) = (buffers.capacity, buffers.max_messages);
         let (from, stride) = match messages.shape() {
             Shape::Strided { data, len, stride, count } => {
-                let rows = Rows::of(len, stride, count);
+                let rows = match buffers.in_place() {
+                    true => Rows::in_place(len, stride),
+                    false => Rows::of(len, stride, count),
+                };
                 let count = rows.fitting(room).min(count).min(max);
                 buffers.loaded = Loaded::Rows { rows, count };
                 buffers.used = rows.bytes(count);
@@ -203,17 +232,21 @@ impl Slot {
                 buffers.used = end - start;
                 (&data[start..end], 0)
             }
-            _ => {
-                let count = self.load(messages)?;
-                return Ok((self.submit(start)?, count));
-            }
+            _ => return self.submit_copies(start, messages),
         };
         let count = self.len();
+        let data = match count {
+            0 => Ok(DevicePointer(0)),
+            // SAFETY: the result borrows the messages, and waits for the device when it is dropped;
+            // an error was the call's, and nothing is under way.
+            _ => unsafe { self.buffers().send_pinned(from, stride) },
+        };
+        // Only in part page-locked, or further apart than the driver copies.
+        if data.as_ref().is_err_and(Error::is_refusal) {
+            return self.submit_copies(start, messages);
+        }
         let source = messages.range(0, count);
-        // SAFETY: the result borrows the messages, and waits for the device when it is dropped.
-        let pending =
-            self.send(start, Some(source), |buffers| unsafe { buffers.send_pinned(from, stride) })?;
-        Ok((pending, count))
+        Ok((self.send(start, Some(source), |_| data)?, count))
     }
 
     fn send<'a>(
@@ -223,9 +256,7 @@ impl Slot {
         send: impl FnOnce(&mut Buffers) -> Result<DevicePointer, Error>,
     ) -> Result<Pending<'a>, Error> {
         let ring = self.ring.clone();
-        if ring.is_lost() {
-            return Err(ring.lost_error());
-        }
+        ring.check_usable()?;
         let sm3 = &ring.0.sm3;
         let buffers = self.buffers_mut();
         if buffers.loaded.count() > 0 {
@@ -239,8 +270,7 @@ impl Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        if let Some(mut buffers) = self.buffers.take() {
-            buffers.wipe_staged();
+        if let Some(buffers) = self.buffers.take() {
             self.ring.put_back(buffers);
         }
     }

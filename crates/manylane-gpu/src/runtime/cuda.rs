@@ -343,6 +343,9 @@ impl Driver for Cuda {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         // SAFETY: the caller's.
         unsafe { call!(self, cuMemcpyHtoDAsync(to.0, from.cast(), bytes, stream.0.cast())) }
     }
@@ -386,6 +389,9 @@ impl Driver for Cuda {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         // SAFETY: the caller's.
         unsafe { call!(self, cuMemcpyDtoHAsync(to.cast(), from.0, bytes, stream.0.cast())) }
     }
@@ -397,6 +403,9 @@ impl Driver for Cuda {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         // SAFETY: the caller's.
         unsafe { call!(self, cuMemsetD8Async(to.0, byte, bytes, stream.0.cast())) }
     }

@@ -96,6 +96,7 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     /// Work enqueued on the stream from now on waits for the event.
     unsafe fn wait(&self, stream: Handle, event: Handle) -> Result<(), Error>;
 
+    /// Copies, and fills, of no bytes do nothing: some versions of the drivers refuse them.
     unsafe fn copy_in(
         &self,
         to: DevicePointer,

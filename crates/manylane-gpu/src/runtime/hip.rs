@@ -272,6 +272,9 @@ impl Driver for Hip {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         let kind = library::HOST_TO_DEVICE;
         call!(self, hipMemcpyAsync(address(to), from.cast(), bytes, kind, stream.0))
     }
@@ -298,6 +301,9 @@ impl Driver for Hip {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         let kind = library::DEVICE_TO_HOST;
         call!(self, hipMemcpyAsync(to.cast(), address(from), bytes, kind, stream.0))
     }
@@ -309,6 +315,9 @@ impl Driver for Hip {
         bytes: usize,
         stream: Handle,
     ) -> Result<(), Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
         call!(self, hipMemsetAsync(address(to), c_int::from(byte), bytes, stream.0))
     }
 

@@ -113,7 +113,8 @@ impl fmt::Debug for DeviceBuffer {
 }
 
 /// Page-locked host memory, which devices copy from and to without help of a core. Zero at first,
-/// wiped when dropped.
+/// wiped when dropped. It belongs to the process that made it: a forked child may not have it, and
+/// to read or write it there can end the child. To drop it there does nothing.
 pub struct PinnedBuffer {
     gpu: Gpu,
     pointer: NonNull<u8>,
@@ -162,7 +163,10 @@ impl std::ops::DerefMut for PinnedBuffer {
 
 impl Drop for PinnedBuffer {
     fn drop(&mut self) {
-        self.zeroize();
+        // A forked child may not have the memory at all, and may not touch what it shares.
+        if self.gpu.is_of_this_process() {
+            self.zeroize();
+        }
         // SAFETY: allocated by `new` and freed once.
         self.gpu.on_drop(|driver| unsafe { driver.free_host(self.pointer) });
     }

@@ -159,8 +159,13 @@ impl Module {
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: loaded by `new` and unloaded once, by the owner of its kernels.
-        self.gpu.on_drop(|driver| unsafe { driver.unload(self.handle) });
+        self.gpu.on_drop(|driver| {
+            // Launches may be under way on any stream, and their code goes now. Where the device
+            // has failed nothing runs any more.
+            let _ = driver.synchronize_all();
+            // SAFETY: loaded by `new` and unloaded once, by the owner of its kernels.
+            unsafe { driver.unload(self.handle) };
+        });
     }
 }
 

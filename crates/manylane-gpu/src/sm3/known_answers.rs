@@ -5,6 +5,11 @@
 //! alignments, prefixes, keys and orders. The answers are the portable code's, whose own come from
 //! the standard, and the standard's two examples.
 
+use std::{
+    mem, thread,
+    time::{Duration, Instant},
+};
+
 use manylane::{
     Messages,
     cpu::Machine,
@@ -12,7 +17,7 @@ use manylane::{
 };
 
 use super::{DeviceMessages, Layout, MIN_PADDING, Sm3, Workspace, abi};
-use crate::{DeviceBuffer, DevicePointer, Error, Stream};
+use crate::{DeviceBuffer, DevicePointer, Error, Event, Stream};
 
 /// Message and digest of GB/T 32905-2016, A.1. The tests compare both examples with the vectors.
 const A_1: (&[u8], [u8; DIGEST_LEN]) = (
@@ -94,6 +99,25 @@ impl Bench<'_> {
         self.device(at)
     }
 
+    /// Enqueues the inputs, all launches, and the mark behind them.
+    fn enqueue(
+        &mut self,
+        launches: &[Launch],
+        workspace: &mut Workspace,
+        done: &Event,
+    ) -> Result<(), Error> {
+        self.memory.fill(0, &self.stream)?;
+        let driver = self.sm3.gpu().bound()?;
+        let (to, from, stream) = (self.memory.pointer(), self.host.as_ptr(), self.stream.handle());
+        // SAFETY: the buffer is longer; both stay as they are until `done` has been passed, and
+        // for ever if it is not.
+        unsafe { driver.copy_in(to, from, self.host.len(), stream)? };
+        for launch in launches {
+            launch.enqueue(self, workspace)?;
+        }
+        done.record(&self.stream)
+    }
+
     /// Compares what the kernels wrote.
     fn compare(&self) -> Result<(), Error> {
         let mut got = vec![0; MEMORY / 2];
@@ -122,10 +146,13 @@ fn strided(host: &[u8], at: usize, len: usize, stride: usize, count: usize) -> M
     Messages::strided(&host[at..], len, stride, count).expect("put there")
 }
 
+/// How long the kernels may take: a slow GPU that others use needs some tenths of a second.
+const DEADLINE: Duration = Duration::from_secs(10);
+
 /// Checks every kernel.
 ///
 /// # Errors
-/// [`Error::WrongResult`], or what the driver says.
+/// [`Error::WrongResult`]; [`Error::Deadline`] if they do not end; or what the driver says.
 pub(super) fn check(sm3: &Sm3) -> Result<(), Error> {
     let gpu = sm3.gpu();
     let mut bench = Bench {
@@ -136,7 +163,7 @@ pub(super) fn check(sm3: &Sm3) -> Result<(), Error> {
         expected: Vec::new(),
     };
     let mut workspace = Workspace::new(gpu, lengths().count())?;
-    bench.memory.fill(0, &bench.stream)?;
+    let done = Event::new(gpu)?;
     // The launches are made first and enqueued after the data that they read has been copied.
     let mut launches: Vec<Launch> = Vec::new();
     examples(&mut bench, &mut launches);
@@ -144,11 +171,24 @@ pub(super) fn check(sm3: &Sm3) -> Result<(), Error> {
     rows(&mut bench, &mut launches);
     hmac(&mut bench, &mut launches);
     assert!(bench.host.len() <= MEMORY / 2, "inputs of {} bytes", bench.host.len());
-    bench.memory.write(0, &bench.host, &bench.stream)?;
-    for launch in &launches {
-        launch.enqueue(&bench, &mut workspace)?;
+    let enqueued = bench.enqueue(&launches, &mut workspace, &done);
+    if let Err(error) = enqueued.and_then(|()| wait(&done)) {
+        // To free what may be in use would wait for that, perhaps without end.
+        mem::forget((bench, workspace, sm3.clone()));
+        return Err(error);
     }
     bench.compare()
+}
+
+fn wait(done: &Event) -> Result<(), Error> {
+    let since = Instant::now();
+    while !done.is_done()? {
+        if since.elapsed() > DEADLINE {
+            return Err(Error::Deadline(since.elapsed()));
+        }
+        thread::sleep(Duration::from_micros(50));
+    }
+    Ok(())
 }
 
 /// A kernel with its arguments.

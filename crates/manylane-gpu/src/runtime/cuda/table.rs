@@ -1,19 +1,22 @@
 //! The functions of the CUDA driver that manylane calls.
 //!
-//! `cudarc` finds the library and gives the types. Its own functions are not called: they return
-//! the code as a Rust enum, for which a number that a newer driver has added would be undefined
-//! behaviour (12.x and 13 have added several, such as 721 for a contained error), and they panic
-//! where the library lacks a function. Here a code is a number, and all functions are looked up
-//! once.
+//! `cudarc` gives the types. Its functions are not called: they return the code as a Rust enum, for
+//! which a number that a newer driver has added would be undefined behaviour (12.x and 13 have added
+//! several, such as 721 for a contained error), and they panic where the library lacks a function.
+//! Nor does it find the library: it tries `libcuda.so` first, which a toolkit's folder of stubs has
+//! too. Here a code is a number, and all functions are looked up once.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::{
+    ffi::{c_char, c_int, c_uint, c_void},
+    mem,
+};
 
 use cudarc::driver::sys::{
     self, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
     CUfunction_attribute, CUjit_option, CUmodule, CUpointer_attribute, CUstream,
 };
 
-use crate::{Error, Vendor};
+use crate::{Error, Vendor, runtime::library::open};
 
 macro_rules! table {
     ($($name:ident = $symbol:literal ($($argument:ty),*);)*) => {
@@ -30,12 +33,15 @@ macro_rules! table {
             /// # Errors
             /// [`Error::NoDriver`] if there is no library, or it lacks a function.
             pub(super) fn load() -> Result<Self, Error> {
-                let library = library()?;
-                Ok(Table {
+                let (name, library) = open(NAMES).map_err(no_driver)?;
+                let lacking = |symbol| no_driver(format!("{name} has no {symbol}"));
+                let table = Table {
                     // SAFETY: the types are those of the driver's interface, and the library is
                     // never unloaded.
-                    $($name: unsafe { *library.get($symbol.as_bytes()).map_err(lacking)? },)*
-                })
+                    $($name: unsafe { *library.get($symbol).map_err(|_| lacking($symbol))? },)*
+                };
+                mem::forget(library);
+                Ok(table)
             }
         }
     };
@@ -85,20 +91,11 @@ table! {
     cuLaunchKernel = "cuLaunchKernel" (CUfunction, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, CUstream, *mut *mut c_void, *mut *mut c_void);
 }
 
-/// The driver's library.
-fn library() -> Result<&'static libloading::Library, Error> {
-    // SAFETY: the driver's library may be loaded at any time, and `culib`, which panics if there
-    // is none, is asked only if there is one.
-    let library = unsafe { sys::is_culib_present().then(|| sys::culib()) };
-    library.ok_or_else(|| Error::NoDriver {
-        vendor: Vendor::Cuda,
-        why: format!("no library {NAME} that the loader finds"),
-    })
-}
+/// Where the loader looks for the driver's library. The name with the interface's version is the
+/// driver's own.
+const NAMES: &[&str] =
+    if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
-/// What a user would look for.
-const NAME: &str = if cfg!(windows) { "nvcuda.dll" } else { "libcuda.so.1" };
-
-fn lacking(error: libloading::Error) -> Error {
-    Error::NoDriver { vendor: Vendor::Cuda, why: error.to_string() }
+fn no_driver(why: String) -> Error {
+    Error::NoDriver { vendor: Vendor::Cuda, why }
 }

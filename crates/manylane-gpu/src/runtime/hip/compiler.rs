@@ -7,6 +7,7 @@ use std::{
 };
 
 use super::library::{self, functions};
+use crate::runtime::library::open;
 
 /// Where hipRTC is if the HIP library does not have it: up to HIP 6 it does, from 7 on it does not.
 const NAMES: [&str; 6] = [
@@ -73,13 +74,13 @@ impl Compiler {
 
     /// Prefers the compiler inside the HIP library, which is of the same release as that.
     fn load() -> Result<Self, Failure> {
-        let (hip_name, hip) = library::open(&library::NAMES)?;
+        let (hip_name, hip) = open(&library::NAMES)?;
         let hip_version = library::runtime_version(&hip);
         // SAFETY: a library of that name is AMD's or Hygon's, and it is never closed.
         let (name, functions) = match unsafe { Functions::find(&hip) } {
             Ok(functions) => (hip_name, functions),
             Err(_) => {
-                let (name, library) = library::open(&newest_not_above(hip_version))?;
+                let (name, library) = open(&newest_not_above(hip_version))?;
                 // SAFETY: as above.
                 let functions = unsafe { Functions::find(&library) };
                 std::mem::forget(library);

@@ -4,14 +4,11 @@
 //! 5.0 on, so that one build serves every installation. `cargo xtask amd` compares types and
 //! numbers with Debian's headers of HIP 5.2.3; those of HIP 6 and 7 were read by hand.
 
-use std::{
-    error::Error as _,
-    ffi::{CStr, c_char, c_int, c_uint, c_void},
-};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use libloading::Library;
 
-use crate::{Error, Vendor};
+use crate::{Error, Vendor, runtime::library::open};
 
 /// Where the loader looks for AMD's library, newest first, and then for Hygon's, which has
 /// another name. Their installers do not always tell the loader of their folders.
@@ -285,26 +282,6 @@ pub(super) unsafe fn text(pointer: *const c_char) -> String {
     unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
 }
 
-/// Loads the first library that is there, or says why none could be.
-pub(super) fn open(names: &[&'static str]) -> Result<(&'static str, Library), String> {
-    let mut broken = None;
-    for &name in names {
-        // SAFETY: a vendor's runtime library; its initialisers only register its own state.
-        match unsafe { Library::new(name) } {
-            Ok(library) => return Ok((name, library)),
-            // Whatever else the loader says, the file is there; what it lacks is worth knowing.
-            Err(error) => {
-                let why = error.source().unwrap_or(&error).to_string();
-                let absent = why.starts_with(&format!("{name}: cannot open shared object file"));
-                if !absent && broken.is_none() {
-                    broken = Some(format!("{name} does not load: {why}"));
-                }
-            }
-        }
-    }
-    Err(broken.unwrap_or_else(|| format!("none of {} is there", names.join(", "))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -314,23 +291,6 @@ mod tests {
         assert_eq!(version_text(50_221_153), "5.2.21153");
         assert_eq!(version_text(60_443_483), "6.4.43483");
         assert_eq!(version_text(OLDEST), "5.0.0");
-    }
-
-    #[test]
-    fn what_was_looked_for_is_named() {
-        let why = open(&["libno-such-1.so", "/no/such/libno-such-2.so"]).map(|_| ()).unwrap_err();
-        assert_eq!(why, "none of libno-such-1.so, /no/such/libno-such-2.so is there");
-    }
-
-    #[test]
-    fn a_library_that_is_there_but_does_not_load_is_named_with_the_reason() {
-        let path = std::env::temp_dir().join(format!("manylane-no-library-{}", std::process::id()));
-        std::fs::write(&path, "no shared library").unwrap();
-        let name: &'static str = path.to_str().unwrap().to_string().leak();
-        let why = open(&["libno-such.so", name]).err();
-        std::fs::remove_file(&path).unwrap();
-        let why = why.expect("not a library");
-        assert!(why.contains(name) && !why.contains("none of"), "{why}");
     }
 
     #[test]

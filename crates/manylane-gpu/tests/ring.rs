@@ -1,0 +1,258 @@
+//! Rings on emulated devices: digests in place and copied, what stays behind, too little memory,
+//! hanging devices.
+//!
+//! Each test has a device of its own.
+
+use std::{
+    sync::mpsc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use manylane::{
+    Messages,
+    sm3::{self, Midstate},
+};
+use manylane_emulator::{Driver, count, install};
+use manylane_gpu::{DeviceId, Error, Gpu, PinnedBuffer, Ring, RingConfig, Slot, Start, Vendor};
+
+const SLOT_BYTES: usize = 64 << 10;
+
+fn device(ordinal: u32, settings: &str) -> Gpu {
+    let settings: String =
+        settings.split_terminator(',').map(|one| format!(",{one}@{ordinal}")).collect();
+    install(Driver::Cuda, &format!("devices=20{settings}"));
+    Gpu::open(DeviceId { vendor: Vendor::Cuda, ordinal }).unwrap()
+}
+
+fn config(slots: usize) -> RingConfig {
+    let deadline = Duration::from_secs(20);
+    RingConfig { slots, slot_bytes: SLOT_BYTES, max_messages: 4096, deadline }
+}
+
+fn slot(ring: &Ring) -> Slot {
+    ring.try_slot().unwrap().expect("a free one")
+}
+
+/// Page-locked, and different everywhere.
+fn painted(gpu: &Gpu, len: usize) -> PinnedBuffer {
+    let mut data = PinnedBuffer::new(gpu, len).unwrap();
+    for (i, byte) in data.iter_mut().enumerate() {
+        *byte = (i * 7 + i / 251) as u8;
+    }
+    data
+}
+
+/// Digests of all of them through a ring, from the caller's memory; and the number of batches.
+fn through(ring: &Ring, start: &Midstate, messages: &Messages) -> (Vec<[u8; 32]>, usize) {
+    let (mut digests, mut batches) = (Vec::new(), 0);
+    while digests.len() < messages.len() {
+        let rest = messages.range(digests.len(), messages.len());
+        let (pending, count) = slot(ring).submit_pinned(Start::Hash(start), &rest).unwrap();
+        assert!(count > 0, "{rest:?}");
+        let mut out = vec![[0x5a; 32]; count];
+        pending.finish(&mut out).unwrap();
+        digests.append(&mut out);
+        batches += 1;
+    }
+    (digests, batches)
+}
+
+fn expected(start: &Midstate, messages: &Messages) -> Vec<[u8; 32]> {
+    let mut digests = vec![[0; 32]; messages.len()];
+    sm3::hash_many_after(start, messages, &mut digests).unwrap();
+    digests
+}
+
+/// As copied, or in place: of rows that are close, or far apart, or begin anywhere.
+fn page_locked_messages(ordinal: u32, settings: &str) {
+    let gpu = device(ordinal, settings);
+    let data = painted(&gpu, 1 << 18);
+    let ring = Ring::new(&gpu, config(2)).unwrap();
+    for start in [Midstate::default(), Midstate::after(&[3; 77])] {
+        for (len, stride) in [
+            (512, 520),
+            (55, 64),
+            (100, 128),
+            (64, 64),
+            (32, 4096),
+            (0, 64),
+            (8192, 8208),
+            (64, 77),
+        ] {
+            for skip in [0, 3] {
+                let count = (data.len() - skip) / stride.max(1) - 1;
+                let rows = Messages::strided(&data[skip..], len, stride, count).unwrap();
+                let (digests, batches) = through(&ring, &start, &rows);
+                assert!(digests == expected(&start, &rows), "{len}/{stride} + {skip}");
+                // Slots are filled, whatever lies between the rows.
+                let most = (count * (len + 16)).div_ceil(SLOT_BYTES).max(count.div_ceil(4096));
+                assert!(batches <= most * 5 / 4, "{batches} of {len}/{stride}, not {most}");
+            }
+        }
+        let mut offsets = vec![5_u32];
+        for i in 0..3000 {
+            offsets.push(offsets[i] + (i * i % 600) as u32);
+        }
+        let messages = Messages::offsets32(&data, &offsets).unwrap();
+        assert!(through(&ring, &start, &messages).0 == expected(&start, &messages));
+        // All empty, at the very end of the memory.
+        let end = vec![data.len() as u64; 50];
+        let messages = Messages::offsets64(&data, &end).unwrap();
+        assert!(through(&ring, &start, &messages).0 == expected(&start, &messages));
+    }
+}
+
+#[test]
+fn page_locked_messages_are_copied_as_they_are_read() {
+    page_locked_messages(0, "");
+}
+
+#[test]
+fn page_locked_messages_are_read_in_place_where_memory_is_shared() {
+    page_locked_messages(1, "integrated=1");
+}
+
+#[test]
+fn loaded_messages_and_keys_are_right_also_where_memory_is_shared() {
+    for (ordinal, settings) in [(2, ""), (3, "integrated=1")] {
+        let gpu = device(ordinal, settings);
+        let ring = Ring::new(&gpu, config(1)).unwrap();
+        let data = painted(&gpu, 40_000);
+        let start = Midstate::after(&[9; 64]);
+        for (len, stride) in [(55, 64), (64, 64), (100, 333)] {
+            let rows = Messages::strided(&data, len, stride, 100).unwrap();
+            let keys = Messages::strided(&data[7..], 20, 31, 100).unwrap();
+            let (pending, count) = slot(&ring).submit_copies(Start::Hash(&start), &rows).unwrap();
+            let mut out = vec![[0; 32]; count];
+            pending.finish(&mut out).unwrap();
+            assert_eq!(out, expected(&start, &rows));
+            let mut slot = slot(&ring);
+            assert_eq!(slot.load_hmac(&keys, &rows).unwrap(), 100);
+            slot.submit(Start::Hmac).unwrap().finish(&mut out).unwrap();
+            let mut tags = vec![[0; 32]; 100];
+            sm3::hmac_many(&keys, &rows, &mut tags).unwrap();
+            assert_eq!(out, tags);
+        }
+    }
+}
+
+/// Copies that the driver refuses: of memory that is page-locked in part, of rows that are further
+/// apart than it takes.
+#[test]
+fn what_the_driver_does_not_copy_is_staged() {
+    let gpu = device(4, "max_pitch=1000");
+    let ring = Ring::new(&gpu, config(1)).unwrap();
+    let (data, start) = (painted(&gpu, 200_000), Midstate::default());
+    let rows = Messages::strided(&data, 100, 1001, 100).unwrap();
+    assert!(through(&ring, &start, &rows).0 == expected(&start, &rows));
+    let half = PinnedHalf::new(&gpu);
+    let offsets: Vec<u64> = (0..=200).map(|i| i * 100).collect();
+    let messages = Messages::offsets64(&half.0, &offsets).unwrap();
+    assert!(through(&ring, &start, &messages).0 == expected(&start, &messages));
+    assert!(!ring.is_lost());
+}
+
+/// Memory whose first pages alone are page-locked.
+struct PinnedHalf(Vec<u8>);
+
+impl PinnedHalf {
+    fn new(gpu: &Gpu) -> Self {
+        let data: Vec<u8> = (0..20_000).map(|i| (i % 253) as u8).collect();
+        manylane_emulator::register(Driver::Cuda, gpu.info().id.ordinal, &data[..8192]);
+        PinnedHalf(data)
+    }
+}
+
+impl Drop for PinnedHalf {
+    fn drop(&mut self) {
+        manylane_emulator::unregister(Driver::Cuda, &self.0);
+    }
+}
+
+/// Of keys that did not fit at the first try, and of what was filled in and never sent.
+#[test]
+fn nothing_secret_stays_in_the_staging_memory() {
+    let ring = Ring::new(&device(5, ""), config(1)).unwrap();
+    let (texts, keys) = (vec![0x11; 60_000], vec![0xee; 60_000]);
+    let messages = Messages::strided(&texts, 60, 60, 1000).unwrap();
+    let keys = Messages::strided(&keys, 16, 16, 1000).unwrap();
+    let left = |slot: &mut Slot| slot.space().unwrap().iter().filter(|&&byte| byte != 0).count();
+    let mut slot_ = slot(&ring);
+    let count = slot_.load_hmac(&keys, &messages).unwrap();
+    assert!((1..1000).contains(&count), "not all keys fit");
+    let mut out = vec![[0; 32]; count];
+    let mut free = slot_.submit(Start::Hmac).unwrap().finish(&mut out).unwrap();
+    assert_eq!(left(&mut free), 0, "after a batch");
+    free.load_hmac(&keys, &messages).unwrap();
+    drop(free);
+    assert_eq!(left(&mut slot(&ring)), 0, "never sent");
+    let mut pushed = slot(&ring);
+    pushed.space().unwrap()[..10].fill(7);
+    pushed.push(10);
+    drop(pushed);
+    assert_eq!(left(&mut slot(&ring)), 0, "pushed and never sent");
+    // A digest after nothing is no secret, and its message stays.
+    let mut plain = slot(&ring);
+    plain.load(&messages).unwrap();
+    let pending = plain.submit(Start::Hash(&Midstate::default())).unwrap();
+    let mut out = vec![[0; 32]; pending.len()];
+    let mut free = pending.finish(&mut out).unwrap();
+    assert_eq!(left(&mut free), 60_000);
+}
+
+#[test]
+fn too_little_memory_for_another_slot_waits_for_nothing() {
+    let gpu = device(6, "");
+    let deadline = Duration::from_millis(500);
+    let ring = Ring::new(&gpu, RingConfig { deadline, ..config(3) }).unwrap();
+    let mut first = slot(&ring);
+    // Enough for a part of the second slot.
+    let live = count(Driver::Cuda, 6, "live_bytes");
+    install(Driver::Cuda, &format!("hang_launch=1@6,memory={}@6", live + 100_000));
+    first.load(&Messages::strided(&[1; 640], 64, 64, 10).unwrap()).unwrap();
+    let pending = first.submit(Start::Hash(&Midstate::default())).unwrap();
+    let (sender, receiver) = mpsc::channel();
+    let other = ring.clone();
+    thread::spawn(move || sender.send((other.try_slot().map(|slot| slot.is_some()), other)));
+    let (second, other) = receiver.recv_timeout(Duration::from_secs(20)).expect("waits for ever");
+    assert_eq!(second, Ok(false));
+    assert!(!ring.is_lost() && count(Driver::Cuda, 6, "live_bytes") > live);
+    let since = Instant::now();
+    assert!(matches!(pending.wait(), Err(Error::Deadline(_))));
+    // A lost ring leaves all behind, also kernels that may be at work.
+    drop((pending, ring, other));
+    assert!(since.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_ring_works_on_with_the_slots_that_there_is_memory_for() {
+    let gpu = device(7, "");
+    let ring = Ring::new(&gpu, config(3)).unwrap();
+    let first = slot(&ring);
+    let live = count(Driver::Cuda, 7, "live_bytes");
+    install(Driver::Cuda, &format!("memory={}@7", live + 100_000));
+    assert_eq!(ring.try_slot().map(|slot| slot.is_some()), Ok(false));
+    install(Driver::Cuda, &format!("memory={}@7", 1 << 30));
+    assert_eq!(ring.try_slot().map(|slot| slot.is_some()), Ok(false), "not tried again");
+    drop(first);
+    let data = painted(&gpu, 1 << 18);
+    let rows = Messages::strided(&data, 64, 64, 4096).unwrap();
+    let start = Midstate::default();
+    assert!(through(&ring, &start, &rows).0 == expected(&start, &rows));
+    drop(ring);
+    drop(data);
+    assert_eq!(count(Driver::Cuda, 7, "live_bytes"), 0, "incomplete slots go with the ring");
+    assert_eq!(count(Driver::Cuda, 7, "unwiped"), 0);
+    let ring = Ring::new(&gpu, config(1)).unwrap();
+    install(Driver::Cuda, "memory=100000@7");
+    assert!(matches!(ring.try_slot(), Err(Error::OutOfMemory { .. })));
+    assert!(ring.is_lost());
+}
+
+#[test]
+#[should_panic(expected = "max_messages")]
+fn as_many_messages_as_no_memory_holds_are_refused() {
+    let max_messages = (1 << 31) + 1;
+    let _ = Ring::new(&device(8, ""), RingConfig { max_messages, ..config(1) });
+}
