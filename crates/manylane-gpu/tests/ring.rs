@@ -92,7 +92,7 @@ fn page_locked_messages(ordinal: u32, settings: &str) {
         }
         let mut offsets = vec![5_u32];
         for i in 0..3000 {
-            offsets.push(offsets[i] + (i * i % 600) as u32);
+            offsets.push(offsets[i] + (i * i % 150) as u32);
         }
         let messages = Messages::offsets32(&data, &offsets).unwrap();
         assert!(through(&ring, &start, &messages).0 == expected(&start, &messages));
