@@ -68,7 +68,7 @@ impl Engine {
             threads_asked: config.threads.is_some(),
             lanes,
             pool: Pool::new(threads.get() - 1),
-            fleet: Fleet::new(config.device, config.ring, lanes)?,
+            fleet: Fleet::new(config.device, config.ring, threads.get(), lanes)?,
         })
     }
 

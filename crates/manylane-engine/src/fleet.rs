@@ -25,6 +25,10 @@ use crate::{
 /// takes.
 const OPENING: Duration = Duration::from_millis(500);
 
+/// How long the end of an engine waits for GPUs that are being opened. To initialise a driver takes
+/// seconds on machines with many of them.
+const CLOSING: Duration = Duration::from_secs(5);
+
 /// A rate to begin with: what any bus of a discrete GPU since 2012 carries.
 const GUESS: f64 = 12e9;
 
@@ -37,11 +41,12 @@ const FILL_RATE: f64 = 5e9;
 /// threads would hash that fill it.
 const BRIEF: u64 = 256 << 10;
 
-/// Slots of a ring. Where threads fill them, a slot is being filled five times as long as it is
-/// copied (8 and 50 GB/s), and as many as wait for the copy must be ready beside these. Twelve of
-/// 16 MiB take as much memory as six of 32.
-fn ring_config() -> RingConfig {
-    RingConfig { slots: 12, slot_bytes: 16 << 20, ..RingConfig::default() }
+/// A ring for so many threads. Each may be filling a slot, for some ten times as long as that is
+/// copied, and as many as are copied and hashed meanwhile must be ready beside these: files of
+/// 128 KiB keep one busy for 3 ms, in which 50 GB/s are eight of 16 MiB. Memory is taken for those
+/// that are used.
+fn ring_config(threads: usize) -> RingConfig {
+    RingConfig { slots: (threads + 8).clamp(12, 32), slot_bytes: 16 << 20, ..RingConfig::default() }
 }
 
 /// What has been done on one device so far.
@@ -155,6 +160,13 @@ impl Member {
     }
 }
 
+/// An error as a clause: the log of a compiler has many lines.
+fn on_one_line(error: &Error) -> String {
+    let text = error.to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" / ")
+}
+
 /// All GPUs of an engine.
 pub(crate) struct Fleet {
     device: Device,
@@ -183,15 +195,17 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Opens what has to be there from the beginning. `lanes` is what a CPU thread has.
+    /// Opens what has to be there from the beginning. `lanes` is what each of the CPU's
+    /// `threads` has.
     pub(crate) fn new(
         device: Device,
         config: Option<RingConfig>,
+        threads: usize,
         lanes: usize,
     ) -> Result<Arc<Fleet>, crate::Error> {
         let fleet = Arc::new(Fleet {
             device,
-            config: config.unwrap_or_else(ring_config),
+            config: config.unwrap_or_else(|| ring_config(threads)),
             pid: process::id(),
             epoch: Instant::now(),
             members: RwLock::new(Arc::new([])),
@@ -242,7 +256,7 @@ impl Fleet {
                 }
                 Ok(infos) => infos,
                 Err(error) => {
-                    lock(&self.notes).push(error.to_string());
+                    lock(&self.notes).push(on_one_line(&error));
                     continue;
                 }
             };
@@ -251,7 +265,7 @@ impl Fleet {
                     return;
                 }
                 if let Err(error) = self.open(info.id) {
-                    let text = format!("{} is not used: {error}", info.id);
+                    let text = format!("{} is not used: {}", info.id, on_one_line(&error));
                     lock(&self.notes).push(text.clone());
                     lock(&self.warnings).push(text);
                 }
@@ -413,14 +427,21 @@ impl Fleet {
         (members, why)
     }
 
-    /// Lets the thread that opens GPUs end, and waits for that: it must not be in the driver when
-    /// the process exits. That takes as long as its current step, some tenths of a second at most.
+    /// Lets the thread that opens GPUs end, and waits for that: it should not be in the driver when
+    /// the process exits. That takes as long as its current step, some tenths of a second. Where a
+    /// driver hangs it is left behind: what it uses is its own, or kept by it.
     pub(crate) fn close(&self) {
         if self.is_ours() {
             self.abandoned.store(true, SeqCst);
             if let Some(thread) = lock(&self.opening).take() {
-                // Had it panicked, there would be no GPU and nothing else amiss.
-                let _ = thread.join();
+                let since = Instant::now();
+                while !thread.is_finished() && since.elapsed() < CLOSING {
+                    thread::sleep(Duration::from_millis(1));
+                }
+                if thread.is_finished() {
+                    // Had it panicked, there would be no GPU and nothing else amiss.
+                    let _ = thread.join();
+                }
             }
         }
     }

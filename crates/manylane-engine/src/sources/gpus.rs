@@ -41,6 +41,13 @@ const FILL_TIME: Duration = Duration::from_millis(4);
 /// The same when all will soon be done.
 const LEAST_FILL_TIME: Duration = Duration::from_micros(100);
 
+/// How much faster a thread must be at reading for a GPU than at reading and hashing: with short
+/// files, what takes their time is to open them, and that no GPU does.
+const WORTH_IT: f64 = 1.25;
+
+/// Microseconds after which it is tried again whether it is.
+const DOUBT: u64 = 20_000;
+
 /// Length of sources as long as none is known.
 const USUAL: f64 = 16e3;
 
@@ -81,6 +88,8 @@ pub(super) struct Gpus<S: Source> {
     thread_rate: Rate,
     /// Cost a second of one thread that reads for a GPU.
     fill_rate: Rate,
+    /// Microseconds of the fleet's clock when one was last filled.
+    filled: AtomicU64,
     /// What has been handed in.
     done: Counter,
     /// Of that, sources that a GPU could take.
@@ -105,6 +114,7 @@ impl<S: Source> Gpus<S> {
             feeding: AtomicUsize::new(0),
             thread_rate: Rate::new(fleet.thread_rate.get()),
             fill_rate: Rate::new(fleet.fill_rate.get()),
+            filled: AtomicU64::new(0),
             done: Counter::default(),
             brief: Counter::default(),
             on_cpu: Counter::default(),
@@ -314,11 +324,14 @@ impl<S: Source> Feeder<S> {
             true => (others as f64, gpus.thread_rate.get()),
             false => (0.0, 0.0),
         };
+        let (now, fill_rate) = ((now * 1e6) as u64, gpus.fill_rate.get());
+        if fill_rate < WORTH_IT * thread_rate && now < gpus.filled.load(Relaxed) + DOUBT {
+            return None;
+        }
         let situation = Situation {
             left: run.left(),
             thread_rate,
-            // Who hashes reads too, so it is never less; what says so was measured by accident.
-            fill_rate: gpus.fill_rate.get().max(1.1 * thread_rate),
+            fill_rate: fill_rate.max(WORTH_IT * thread_rate),
             threads,
             gpus: &states,
         };
@@ -406,6 +419,7 @@ impl<S: Source> Feeder<S> {
             }
         }
         run.gpus.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
+        run.gpus.filled.store((run.gpus.fleet.now() * 1e6) as u64, Relaxed);
         run.put_back_brief(&mut self.queue);
         Ok((batch, did_any))
     }
