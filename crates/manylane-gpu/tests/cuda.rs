@@ -20,7 +20,7 @@ use manylane_gpu::{
 };
 
 fn device(ordinal: u32) -> Gpu {
-    install(Driver::Cuda, "devices=8");
+    install(Driver::Cuda, "devices=10");
     Gpu::open(DeviceId { vendor: Vendor::Cuda, ordinal }).unwrap()
 }
 
@@ -83,8 +83,8 @@ fn what_is_wrong_with_the_driver_is_said() {
 #[test]
 fn a_device_that_is_not_there_is_told_from_those_that_are() {
     drop(device(0));
-    let id = DeviceId { vendor: Vendor::Cuda, ordinal: 8 };
-    assert_eq!(Gpu::open(id).unwrap_err(), Error::NoDevice { id, count: 8 });
+    let id = DeviceId { vendor: Vendor::Cuda, ordinal: 10 };
+    assert_eq!(Gpu::open(id).unwrap_err(), Error::NoDevice { id, count: 10 });
 }
 
 #[test]
@@ -179,13 +179,37 @@ fn a_forked_child_is_told_and_touches_nothing() {
     assert_eq!(status, 0);
 }
 
+#[test]
+fn only_what_is_ordered_is_taken_in_parts() {
+    let gpu = device(9);
+    let (sm3, stream) = (Sm3::new(&gpu).unwrap(), Stream::new(&gpu).unwrap());
+    let (count, launches) = (1000, || count(Driver::Cuda, 9, "launches"));
+    let mut data = DeviceBuffer::new(&gpu, 8 * (count + 1)).unwrap();
+    let out = DeviceBuffer::new(&gpu, 32 * count).unwrap();
+    let mut workspace = Workspace::new(&gpu, 100).unwrap();
+    data.fill(0, &stream).unwrap();
+    let data = data.pointer();
+    let rows = Layout::Strided { data, len: 8, stride: 8 };
+    let offsets = Layout::Offsets64 { data, offsets: data, base: 0 };
+    for (layout, expected) in [(rows, 1), (offsets, 10)] {
+        let (messages, start) = (DeviceMessages { count, layout }, Midstate::default());
+        let before = launches();
+        // SAFETY: the messages are the data, or empty, and all is kept until the wait is over.
+        unsafe {
+            sm3.hash_many(&stream, &start, &messages, Some(&mut workspace), out.pointer()).unwrap();
+        }
+        stream.synchronize().unwrap();
+        assert_eq!(launches() - before, expected, "{layout:?}");
+    }
+}
+
 /// Of unlike messages that are hardly more than fit on the device at once (the emulated one has one
 /// multiprocessor), fewer are at work at a time: by shared memory that is asked for.
 #[test]
 fn few_unlike_messages_are_kept_fewer_at_a_time() {
-    let gpu = device(0);
+    let gpu = device(8);
     let (sm3, stream) = (Sm3::new(&gpu).unwrap(), Stream::new(&gpu).unwrap());
-    let sharing = || count(Driver::Cuda, 0, "sharing");
+    let sharing = || count(Driver::Cuda, 8, "sharing");
     for (count, limited) in [(128, 0), (129, 1), (1000, 1), (1791, 1), (1792, 0)] {
         let ends: Vec<u64> = (0..=count as u64).map(|i| i * i % 64 + i * 64).collect();
         let text = vec![7; ends[count] as usize + 16];
