@@ -340,8 +340,7 @@ impl Fleet {
             return false;
         }
         if self.device == Device::Auto && !self.opened.load(SeqCst) {
-            let worked = Duration::from_nanos(self.worked.load(Relaxed));
-            if worked + foreseen < OPENING || self.opened.swap(true, SeqCst) {
+            if !self.is_worth_opening(foreseen) || self.opened.swap(true, SeqCst) {
                 return false;
             }
             let fleet = Arc::clone(self);
@@ -354,9 +353,9 @@ impl Fleet {
         is_opening || !self.members().is_empty()
     }
 
-    /// Whether GPUs are being opened, or that has been tried.
-    pub(crate) fn is_opened(&self) -> bool {
-        self.opened.load(SeqCst)
+    /// Whether it pays to open GPUs before work that takes the CPU that long.
+    pub(crate) fn is_worth_opening(&self, foreseen: Duration) -> bool {
+        Duration::from_nanos(self.worked.load(Relaxed)) + foreseen >= OPENING
     }
 
     /// Counts time that the CPU has worked alone.

@@ -6,6 +6,9 @@
 //! unless all would be done sooner without ([`cost`](crate::cost)). Slots are free as fast as the
 //! GPU takes batches: no more threads fill them than it can use, and the others hash.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::VecDeque,
     mem,
@@ -86,6 +89,8 @@ pub(super) struct Gpus<S: Source> {
     feeding: AtomicUsize,
     /// Cost a second of one thread that reads and hashes.
     thread_rate: Rate,
+    /// Nanoseconds that threads have read and hashed in lanes, summed up.
+    spent: AtomicU64,
     /// Cost a second of one thread that reads for a GPU.
     fill_rate: Rate,
     /// Microseconds of the fleet's clock when one was last filled.
@@ -94,8 +99,6 @@ pub(super) struct Gpus<S: Source> {
     done: Counter,
     /// Of that, sources that a GPU could take.
     brief: Counter,
-    /// The same, as far as the CPU hashed them.
-    on_cpu: Counter,
     /// Whether the fleet is opening GPUs, or has tried.
     opened: AtomicBool,
     /// Length of the longest source that was sent.
@@ -113,11 +116,11 @@ impl<S: Source> Gpus<S> {
             looked: AtomicU64::new(0),
             feeding: AtomicUsize::new(0),
             thread_rate: Rate::new(fleet.thread_rate.get()),
+            spent: AtomicU64::new(0),
             fill_rate: Rate::new(fleet.fill_rate.get()),
             filled: AtomicU64::new(0),
             done: Counter::default(),
             brief: Counter::default(),
-            on_cpu: Counter::default(),
             opened: AtomicBool::new(false),
             longest: AtomicU64::new(0),
         }
@@ -147,6 +150,7 @@ impl<S: Source> Gpus<S> {
     pub(super) fn measure(&self, bytes: usize, time: Duration) {
         if self.may_be {
             self.thread_rate.measured(bytes as u64, time.as_secs_f64());
+            self.spent.fetch_add(time.as_nanos() as u64, Relaxed);
         }
     }
 
@@ -164,16 +168,13 @@ impl<S: Source> Gpus<S> {
         if self.may_be {
             self.done.add(all.0, all.1);
             self.brief.add(brief.0, brief.1);
-            if std::ptr::eq(counter, &self.fleet.cpu) {
-                self.on_cpu.add(brief.0, brief.1);
-            }
         }
     }
 
-    /// Time that all threads of the CPU take for what they hashed and GPUs could have.
+    /// Time that all threads of the CPU were at what GPUs could have hashed.
     fn worked(&self, threads: usize) -> Duration {
-        let seconds = cost(&self.on_cpu) as f64 / (self.thread_rate.get() * threads as f64);
-        Duration::from_secs_f64(seconds)
+        let part = cost(&self.brief) as f64 / cost(&self.done).max(1) as f64;
+        Duration::from_nanos(self.spent.load(Relaxed)).mul_f64(part / threads as f64)
     }
 
     /// When the run is over: lets the fleet know of work that it may open GPUs for.
@@ -204,10 +205,37 @@ fn mean(counter: &Counter) -> Option<f64> {
     (messages > 0).then(|| bytes as f64 / messages as f64)
 }
 
-/// What to put into a slot.
+/// What to put into a slot, and how long to be at it.
 struct Plan {
     cost: u64,
     time: Duration,
+}
+
+impl Plan {
+    /// What is left to be done, and by whom, as a thread sees it that might fill a slot. `rates` are
+    /// what a thread hashes and what it fills, in cost a second; `feeding` others fill slots already.
+    fn situation(
+        left: f64,
+        rates: (f64, f64),
+        threads: usize,
+        feeding: usize,
+        with_cpus: bool,
+        gpus: &[GpuState],
+    ) -> Situation<'_> {
+        // This thread would not compute meanwhile.
+        let others = threads.saturating_sub(feeding + 1).max(1);
+        let (threads, thread_rate) = if with_cpus { (others as f64, rates.0) } else { (0.0, 0.0) };
+        // Who hashes reads too, so it is never less; what says so was measured by accident.
+        let fill_rate = rates.1.max(1.1 * thread_rate);
+        Situation { left, thread_rate, fill_rate, threads, gpus }
+    }
+
+    /// What that GPU should be given now, if anything.
+    fn new(now: &Situation<'_>, gpu: &GpuState) -> Option<Plan> {
+        let cost = now.batch_of_sources(gpu)? as u64;
+        let time = Duration::from_secs_f64(now.end().clamp(0.0, 1.0) / 2.0);
+        Some(Plan { cost, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
+    }
 }
 
 /// What one worker does for GPUs.
@@ -262,8 +290,11 @@ impl<S: Source> Feeder<S> {
             gpus.are_there.store(are_there, Relaxed);
         }
         if !are_there && !gpus.opened.load(Relaxed) {
-            gpus.fleet.takes_part(gpus.worked(run.threads));
-            gpus.opened.store(gpus.fleet.is_opened(), Relaxed);
+            let worked = gpus.worked(run.threads);
+            if gpus.fleet.is_worth_opening(worked) {
+                gpus.fleet.takes_part(worked);
+                gpus.opened.store(true, Relaxed);
+            }
         }
     }
 
@@ -318,6 +349,14 @@ impl<S: Source> Feeder<S> {
         };
         let states: Vec<_> =
             self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
+<<<<<<< /tmp/G-tree/crates/manylane-engine/src/sources/gpus.rs
+        let rates = (gpus.thread_rate.get(), gpus.fill_rate.get());
+        let feeding = gpus.feeding.load(Relaxed);
+        let with_cpus = gpus.fleet.with_cpus();
+        let situation =
+            Plan::situation(run.left(), rates, run.threads, feeding, with_cpus, &states);
+        Plan::new(&situation, &state(member))
+=======
         // This thread would not compute meanwhile.
         let others = run.threads.saturating_sub(gpus.feeding.load(Relaxed) + 1).max(1);
         let (threads, thread_rate) = match gpus.fleet.with_cpus() {
@@ -338,6 +377,7 @@ impl<S: Source> Feeder<S> {
         let cost = situation.batch_of_sources(&state(member))? as u64;
         let time = Duration::from_secs_f64(situation.end().clamp(0.0, 1.0) / 2.0);
         Some(Plan { cost, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
+>>>>>>> /tmp/G-new/crates/manylane-engine/src/sources/gpus.rs
     }
 
     /// Whether there was anything to put into the slot.
