@@ -225,8 +225,8 @@ impl Plan {
         // This thread would not compute meanwhile.
         let others = threads.saturating_sub(feeding + 1).max(1);
         let (threads, thread_rate) = if with_cpus { (others as f64, rates.0) } else { (0.0, 0.0) };
-        // Who hashes reads too, so it is never less; what says so was measured by accident.
-        let fill_rate = rates.1.max(1.1 * thread_rate);
+        // Where it seems to be less, it was an accident or is tried again.
+        let fill_rate = rates.1.max(WORTH_IT * thread_rate);
         Situation { left, thread_rate, fill_rate, threads, gpus }
     }
 
@@ -349,35 +349,17 @@ impl<S: Source> Feeder<S> {
         };
         let states: Vec<_> =
             self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
-<<<<<<< /tmp/G-tree/crates/manylane-engine/src/sources/gpus.rs
-        let rates = (gpus.thread_rate.get(), gpus.fill_rate.get());
-        let feeding = gpus.feeding.load(Relaxed);
+        let (thread_rate, fill_rate) = (gpus.thread_rate.get(), gpus.fill_rate.get());
         let with_cpus = gpus.fleet.with_cpus();
+        let is_doubtful = || (now * 1e6) as u64 >= gpus.filled.load(Relaxed) + DOUBT;
+        if with_cpus && fill_rate < WORTH_IT * thread_rate && !is_doubtful() {
+            return None;
+        }
+        let rates = (thread_rate, fill_rate);
+        let feeding = gpus.feeding.load(Relaxed);
         let situation =
             Plan::situation(run.left(), rates, run.threads, feeding, with_cpus, &states);
         Plan::new(&situation, &state(member))
-=======
-        // This thread would not compute meanwhile.
-        let others = run.threads.saturating_sub(gpus.feeding.load(Relaxed) + 1).max(1);
-        let (threads, thread_rate) = match gpus.fleet.with_cpus() {
-            true => (others as f64, gpus.thread_rate.get()),
-            false => (0.0, 0.0),
-        };
-        let (now, fill_rate) = ((now * 1e6) as u64, gpus.fill_rate.get());
-        if fill_rate < WORTH_IT * thread_rate && now < gpus.filled.load(Relaxed) + DOUBT {
-            return None;
-        }
-        let situation = Situation {
-            left: run.left(),
-            thread_rate,
-            fill_rate: fill_rate.max(WORTH_IT * thread_rate),
-            threads,
-            gpus: &states,
-        };
-        let cost = situation.batch_of_sources(&state(member))? as u64;
-        let time = Duration::from_secs_f64(situation.end().clamp(0.0, 1.0) / 2.0);
-        Some(Plan { cost, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
->>>>>>> /tmp/G-new/crates/manylane-engine/src/sources/gpus.rs
     }
 
     /// Whether there was anything to put into the slot.
