@@ -113,10 +113,11 @@ fn target_dir() -> PathBuf {
     }
 }
 
-/// The same cargo that runs this task, in the repository's root.
+/// The same cargo that runs this task, in the repository's root. What it tests keeps nothing in the
+/// user's cache, and takes nothing from there.
 fn cargo() -> Command {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(root());
+    cargo.current_dir(root()).env("MANYLANE_CACHE", "off");
     cargo
 }
 
