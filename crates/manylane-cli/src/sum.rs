@@ -237,9 +237,6 @@ fn try_run(args: Args) -> Result<bool, Stop> {
         let path = common.output.as_deref().unwrap_or(Path::new("standard output"));
         Stop::Usage(format!("{}: {}", Name(path), Reason(&error)))
     })?;
-    if common.verbose {
-        engine.explain().to_string().lines().for_each(|line| complain!("{line}"));
-    }
 
     let own = output.own_files().to_vec();
     let form = match common.json {

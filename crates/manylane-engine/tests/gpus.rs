@@ -8,7 +8,7 @@ use std::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU32, Ordering::SeqCst},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use manylane::{
@@ -28,7 +28,8 @@ fn emulator(settings: &str) -> MutexGuard<'static, ()> {
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let none =
         "fail_alloc=0,fail_copy=0,fail_launch=0,hang_launch=0,flip_launch=0,memory=1073741824";
-    install(Driver::Cuda, &format!("devices=3,copy_rate=0,{none},{settings}"));
+    let usual = "devices=3,copy_rate=0,integrated=0,fail_compile=0,fail_info=0";
+    install(Driver::Cuda, &format!("{usual},{none},{settings}"));
     guard
 }
 
@@ -100,7 +101,7 @@ fn messages_of(engine: &Engine, device: &str) -> u64 {
 
 #[test]
 fn every_shape_gives_the_cpus_digests() {
-    let _emulator = emulator("");
+    let _emulator = emulator("integrated=1@1");
     let mut noise = Noise(1);
     let data = noise.bytes(3 << 20);
     for device in ["all", "cuda:1"] {
@@ -134,7 +135,7 @@ fn every_shape_gives_the_cpus_digests() {
 
 #[test]
 fn macs_are_the_cpus() {
-    let _emulator = emulator("");
+    let _emulator = emulator("integrated=1@0");
     let mut noise = Noise(2);
     let data = noise.bytes(4 << 20);
     for device in [Device::All, Device::Cuda(None)] {
@@ -155,12 +156,13 @@ fn macs_are_the_cpus() {
 
 #[test]
 fn data_that_is_page_locked_is_read_in_place() {
-    let _emulator = emulator("");
+    // By the first the memory itself, by others in copies that no thread makes.
+    let _emulator = emulator("integrated=1@0");
     let gpu = manylane_gpu::Gpu::open("cuda:0".parse().unwrap()).unwrap();
     let mut data = manylane_gpu::PinnedBuffer::new(&gpu, 2 << 20).unwrap();
     let mut noise = Noise(3);
     data.copy_from_slice(&noise.bytes(2 << 20));
-    for device in [Device::All, Device::Cuda(Some(0))] {
+    for device in [Device::All, Device::Cuda(Some(0)), Device::Cuda(Some(1))] {
         let engine = engine(device);
         for (len, stride) in [(512, 512), (512, 520), (55, 55), (55, 64), (0, 1)] {
             let count = (data.len() / stride).min(50_000);
@@ -170,6 +172,7 @@ fn data_that_is_page_locked_is_read_in_place() {
         let offsets = offsets(&mut noise, data.len(), 900);
         check(&engine, &Midstate::default(), &Messages::offsets64(&data, &offsets).unwrap());
         assert!(messages_of_gpus(&engine) > 0);
+        assert_eq!(engine.warnings(), [""; 0]);
     }
 }
 
@@ -327,12 +330,42 @@ fn auto_opens_gpus_beside_the_work() {
     let messages = Messages::strided(&data, 1024, 1024, 1 << 14).unwrap();
     let right = expected(&Midstate::default(), &messages);
     let mut out = vec![POISON; messages.len()];
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     while engine.explain().gpus.is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no GPU joins");
         engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
         assert!(out == right);
     }
+}
+
+/// An engine that goes while a GPU hangs at its opening does not wait for that.
+#[test]
+fn a_gpu_that_hangs_as_it_is_opened_keeps_nobody() {
+    // One that no other test has: it hangs for good.
+    let _emulator = emulator("devices=64,fail_info=1,fail_info=0@63,hang_launch=1@63");
+    let launches = || manylane_emulator::count(Driver::Cuda, 63, "launches");
+    let engine = engine(Device::Auto);
+    let data = Noise(8).bytes(8 << 20);
+    let messages = Messages::strided(&data, 1024, 1024, 1 << 13).unwrap();
+    let mut out = vec![POISON; messages.len()];
+    let (begun, before) = (Instant::now(), launches());
+    while launches() == before {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no GPU is opened");
+        engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
+    }
+    let begun = Instant::now();
+    drop(engine);
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_compilers_log_is_one_clause() {
+    let _emulator = emulator("fail_compile=1");
+    let engine = engine(Device::All);
+    let explained = engine.explain().to_string();
+    let why = explained.lines().last().unwrap();
+    assert!(why.starts_with("why: ") && why.contains("/ ptxas fatal"), "{explained}");
+    assert!(engine.warnings().iter().all(|warning| warning.lines().count() == 1));
 }
 
 #[test]

@@ -159,6 +159,14 @@ pub struct Sm3 {
     block: Option<u32>,
 }
 
+/// What this process knows of a device.
+#[derive(Default)]
+struct Loaded {
+    kernels: Weak<Kernels>,
+    /// That it did not end its first work, which is still there: to free memory would wait for it.
+    hangs: Option<Error>,
+}
+
 /// The kernels, loaded and found right on a device.
 struct Kernels {
     gpu: Gpu,
@@ -201,26 +209,32 @@ impl Sm3 {
     ///
     /// # Errors
     /// [`Error::Compile`]; [`Error::WrongResult`] if a kernel computes a wrong digest;
-    /// [`Error::Deadline`] if the device has not done that after 10 seconds; [`Error::Forked`]; or
-    /// what the driver says.
+    /// [`Error::Deadline`] if the device has not done that after 10 seconds, and at once if it had
+    /// not before; [`Error::Forked`]; or what the driver says.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        static LOADED: Mutex<BTreeMap<DeviceId, Arc<Mutex<Weak<Kernels>>>>> =
-            Mutex::new(BTreeMap::new());
+        static LOADED: Mutex<BTreeMap<DeviceId, Arc<Mutex<Loaded>>>> = Mutex::new(BTreeMap::new());
         // A forked child could find the locks held for ever.
         drop(gpu.bound()?);
         let of_device = lock(&LOADED).entry(gpu.info().id).or_default().clone();
         let mut loaded = lock(&of_device);
-        if let Some(kernels) = loaded.upgrade() {
+        if let Some(kernels) = loaded.kernels.upgrade() {
             return Ok(Sm3 { kernels, block: None });
+        }
+        if let Some(error) = &loaded.hangs {
+            return Err(error.clone());
         }
         let sm3 = match Self::checked(gpu) {
             // A code object that was kept from earlier may be at fault.
             Err(Error::Call { .. } | Error::WrongResult { .. }) if compile::distrust_kept(gpu) => {
                 Self::checked(gpu)?
             }
+            Err(error @ Error::Deadline(_)) => {
+                loaded.hangs = Some(error.clone());
+                return Err(error);
+            }
             checked => checked?,
         };
-        *loaded = Arc::downgrade(&sm3.kernels);
+        loaded.kernels = Arc::downgrade(&sm3.kernels);
         Ok(sm3)
     }
 

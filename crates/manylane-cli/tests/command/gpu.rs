@@ -1,6 +1,6 @@
 //! The command on emulated GPUs, and where there are none.
 
-use std::process::Command;
+use std::{process::Command, thread};
 
 use manylane_gpu::Comparator;
 
@@ -65,8 +65,8 @@ fn verbose_says_which_devices_there_are() {
     let args = ["sum", "-v", "--device", "all", "tree/0/0"];
     let ran = dir.run(with_gpu("devices=2").args(args), b"");
     ran.exits(0);
-    for words in ["many messages:", "cuda:0", "cuda:1", "why:"] {
-        assert!(ran.err.contains(words), "{words} in {}", ran.err);
+    for words in ["many messages:", "cuda:0: manylane", "cuda:1: manylane", "why:"] {
+        assert_eq!(ran.err.matches(words).count(), 1, "{words} in {}", ran.err);
     }
     // What did which part: 300 short files on the GPU, one that is too long for it.
     let bytes: usize = (0..300).map(|i| i * 37 % 9000).sum();
@@ -77,6 +77,44 @@ fn verbose_says_which_devices_there_are() {
     for line in ["cpu: 1 messages, 300000 bytes", &format!("cuda:0: 300 messages, {bytes} bytes")] {
         assert!(ran.err.contains(line), "{line} in {}", ran.err);
     }
+}
+
+/// A compiler's log has several lines.
+#[test]
+fn each_line_of_what_verbose_says_is_marked() {
+    let dir = tree();
+    let args = ["sum", "-v", "--device", "all", "tree/0/0"];
+    let ran = dir.run(with_gpu("devices=2,fail_compile=1").args(args), b"");
+    ran.exits(0);
+    let why = ran.err.lines().find(|line| line.contains("why: ")).expect("a line that says why");
+    assert!(why.contains("ptxas fatal"), "{why}");
+    assert!(ran.err.lines().all(|line| line.starts_with("manylane: ")), "{}", ran.err);
+}
+
+/// Kernels of the first test never end: nobody waits for ever, and the processor does the work.
+#[test]
+fn a_gpu_that_hangs_when_it_is_opened_is_left_behind() {
+    let dir = tree();
+    thread::scope(|scope| {
+        let spawn = |args: &'static [&'static str]| {
+            let dir = &dir;
+            scope.spawn(move || dir.run(with_gpu("devices=1,hang_launch=1").args(args), b""))
+        };
+        let all = spawn(&["sum", "--device", "all", "tree/0/0"]);
+        let cuda = spawn(&["sum", "--device", "cuda", "tree/0/0"]);
+        let info = spawn(&["info"]);
+        let all = all.join().unwrap();
+        all.exits(0);
+        assert!(all.text().starts_with("SM3 (tree/0/0) = "), "{}", all.text());
+        let said = "warning: cuda:0 is not used: no answer from the GPU after 10";
+        assert!(all.err.contains(said), "{}", all.err);
+        let cuda = cuda.join().unwrap();
+        cuda.exits(2).prints("");
+        assert!(cuda.err.contains("no answer from the GPU"), "{}", cuda.err);
+        let info = info.join().unwrap();
+        let text = info.exits(0).text();
+        assert!(text.contains("cannot be used: no answer from the GPU"), "{text}");
+    });
 }
 
 #[test]
