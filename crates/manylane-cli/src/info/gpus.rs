@@ -170,19 +170,29 @@ fn through(
     Ok(digests)
 }
 
-/// Bytes of data that random messages are taken from, and messages of a batch at most.
-const DATA: usize = 1 << 20;
+/// Bytes of data that random messages are taken from.
+const DATA: usize = 4 << 20;
+
+/// Messages of a usual batch at most. More are only now and then worth the time: each is compared.
 const MOST: usize = 64;
+
+/// Of so many batches one has as many messages as the device orders by length.
+const ONE_IN: u64 = 500;
 
 /// Batches of random shapes, numbers, lengths, alignments, prefixes and keys, each compared with
 /// the CPU in every digest.
 fn batches(id: DeviceId, batches: u64) -> Result<usize, String> {
     let gpu = Gpu::open(id).map_err(failed)?;
     let mut rng = fastrand::Rng::with_seed(batches);
-    let mut device = on_device::Memory::new(&gpu, DATA, MOST, &mut rng).map_err(failed)?;
+    let multiprocessors = gpu.info().multiprocessors;
+    let most = on_device::most(multiprocessors).max(MOST);
+    let mut device = on_device::Memory::new(&gpu, DATA, most, &mut rng).map_err(failed)?;
     let mut answers = 0;
     for batch in 0..batches {
-        let asked = on_device::Batch::random(DATA, MOST, &mut rng);
+        let asked = match batch % ONE_IN {
+            0 => on_device::Batch::unlike(DATA, multiprocessors, &mut rng),
+            _ => on_device::Batch::random(DATA, MOST, &mut rng),
+        };
         let digests = device.run(&asked).map_err(failed)?;
         if let Some(i) = asked.first_difference(device.data(), &digests) {
             return Err(format!("batch {batch}, digest {i} of {}", asked.describe()));

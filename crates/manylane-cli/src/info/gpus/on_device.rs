@@ -52,8 +52,34 @@ impl Batch {
                 false => Shape::Offsets32(offsets.into_iter().map(|o| o as u32).collect()),
             }
         };
+        let ordered = rng.bool();
+        Self::of(shape, ordered, 100, data, rng)
+    }
+
+    /// One of more messages than a device of so many multiprocessors takes as they come, all
+    /// unlike: they are ordered by length, and fewer are at work at a time than could be.
+    pub(super) fn unlike(data: usize, multiprocessors: u32, rng: &mut fastrand::Rng) -> Self {
+        let few = few(multiprocessors);
+        let count = few + 1 + rng.usize(..few / 4);
+        let longest = (data / 2 / count).min(300);
+        let ends = (0..=count).scan(rng.usize(..data / 4), |end, _| {
+            *end += rng.usize(..=longest);
+            Some(*end as u64)
+        });
+        let shape = Shape::Offsets64(ends.collect());
+        Self::of(shape, true, longest.min(100), data, rng)
+    }
+
+    /// With keys of less than `key_len` bytes, or after a prefix, or neither.
+    fn of(
+        shape: Shape,
+        ordered: bool,
+        key_len: usize,
+        data: usize,
+        rng: &mut fastrand::Rng,
+    ) -> Self {
         let keys = (rng.u8(..4) == 0).then(|| {
-            let len = rng.usize(..100);
+            let len = rng.usize(..key_len);
             (rng.usize(..data / 4), len, len + rng.usize(..9))
         });
         let prefix = match (&keys, rng.bool()) {
@@ -64,7 +90,7 @@ impl Batch {
             }
             _ => Vec::new(),
         };
-        Batch { shape, prefix, keys, ordered: rng.bool() }
+        Batch { shape, prefix, keys, ordered }
     }
 
     fn count(&self) -> usize {
@@ -113,6 +139,16 @@ impl Batch {
         .expect("as many keys and digests as messages");
         (0..expected.len()).find(|&i| digests[i] != expected[i])
     }
+}
+
+/// Messages that a device of so many multiprocessors takes as they come, without ordering them.
+fn few(multiprocessors: u32) -> usize {
+    multiprocessors.max(1) as usize * 128
+}
+
+/// Messages of a batch at most, for a device of so many multiprocessors.
+pub(super) fn most(multiprocessors: u32) -> usize {
+    few(multiprocessors) * 5 / 4
 }
 
 /// A device's memory with data to take messages from.
@@ -198,5 +234,27 @@ impl Memory {
         let mut digests = vec![[0; DIGEST_LEN]; count];
         self.out.read(0, digests.as_flattened_mut(), &self.stream)?;
         Ok(digests)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unlike_messages_are_more_than_are_taken_as_they_come() {
+        let mut rng = fastrand::Rng::with_seed(7);
+        for multiprocessors in [1, 132, 304] {
+            for _ in 0..40 {
+                let data = 4 << 20;
+                let batch = Batch::unlike(data, multiprocessors, &mut rng);
+                let (few, count) = (few(multiprocessors), batch.count());
+                assert!(batch.ordered && few < count && count <= most(multiprocessors));
+                let Shape::Offsets64(ends) = &batch.shape else { panic!("no offsets") };
+                assert!(ends[count] <= data as u64);
+                let (at, len, stride) = batch.keys.unwrap_or_default();
+                assert!(at + count * stride.max(len) <= data);
+            }
+        }
     }
 }
