@@ -102,6 +102,9 @@ impl Engine {
     /// SM3 of each message after the midstate's prefix, in order, into `out`; as
     /// [`sm3::hash_many_after`], on all threads where that is faster.
     ///
+    /// Page-locked messages are read by GPUs where they are; should one hang, it may still read them
+    /// when this has returned, so they must stay mapped as long as the process.
+    ///
     /// # Errors
     /// [`manylane::Error::OutputLength`] unless `out.len() == messages.len()`.
     pub fn hash_many(
