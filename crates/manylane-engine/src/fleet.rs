@@ -275,7 +275,7 @@ impl Fleet {
 
     /// Whether this is the process that made it: GPU drivers do not survive a `fork`, and locks
     /// may be held for ever in a child.
-    pub(crate) fn is_ours(&self) -> bool {
+    fn is_ours(&self) -> bool {
         self.pid == process::id()
     }
 

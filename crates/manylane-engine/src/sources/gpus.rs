@@ -11,7 +11,6 @@ mod tests;
 
 use std::{
     collections::VecDeque,
-    mem,
     sync::{
         Arc, Mutex,
         atomic::{
@@ -51,6 +50,14 @@ const WORTH_IT: f64 = 1.25;
 /// Microseconds after which it is tried again whether it is.
 const DOUBT: u64 = 20_000;
 
+/// Time for which a GPU has enough to do, as a multiple of what it takes to fill the next slot and to
+/// hash the longest source in it. Rates of a GPU that waits for sources are measured too low, so that
+/// it seems to have more to do than it has.
+const AHEAD_OF_NEED: f64 = 4.0;
+
+/// The same in seconds beyond that: threads look only now and then.
+const SPARE: f64 = 2e-3;
+
 /// Length of sources as long as none is known.
 const USUAL: f64 = 16e3;
 
@@ -85,8 +92,6 @@ pub(super) struct Gpus<S: Source> {
     under_way: AtomicUsize,
     /// Microseconds of the fleet's clock at the last look at them.
     looked: AtomicU64,
-    /// Threads that are filling slots.
-    feeding: AtomicUsize,
     /// Cost a second of one thread that reads and hashes.
     thread_rate: Rate,
     /// Nanoseconds that threads have read and hashed in lanes, summed up.
@@ -114,7 +119,6 @@ impl<S: Source> Gpus<S> {
             flights: Mutex::default(),
             under_way: AtomicUsize::new(0),
             looked: AtomicU64::new(0),
-            feeding: AtomicUsize::new(0),
             thread_rate: Rate::new(fleet.thread_rate.get()),
             spent: AtomicU64::new(0),
             fill_rate: Rate::new(fleet.fill_rate.get()),
@@ -185,16 +189,6 @@ impl<S: Source> Gpus<S> {
     }
 }
 
-impl<S: Source> Drop for Gpus<S> {
-    fn drop(&mut self) {
-        if !self.fleet.is_ours() {
-            // In a forked child, where nothing may be asked of a driver.
-            let flights = self.flights.get_mut().unwrap_or_else(|e| e.into_inner());
-            mem::forget(mem::take(flights));
-        }
-    }
-}
-
 fn cost(counter: &Counter) -> u64 {
     let (messages, bytes) = counter.get();
     bytes + EXTRA * messages
@@ -212,19 +206,16 @@ struct Plan {
 }
 
 impl Plan {
-    /// What is left to be done, and by whom, as a thread sees it that might fill a slot. `rates` are
-    /// what a thread hashes and what it fills, in cost a second; `feeding` others fill slots already.
+    /// What is left to be done, and by whom: also by threads that just fill slots, as they will soon
+    /// compute again. `rates` are what a thread hashes and what it fills, in cost a second.
     fn situation(
         left: f64,
         rates: (f64, f64),
         threads: usize,
-        feeding: usize,
         with_cpus: bool,
         gpus: &[GpuState],
     ) -> Situation<'_> {
-        // This thread would not compute meanwhile.
-        let others = threads.saturating_sub(feeding + 1).max(1);
-        let (threads, thread_rate) = if with_cpus { (others as f64, rates.0) } else { (0.0, 0.0) };
+        let (threads, thread_rate) = if with_cpus { (threads as f64, rates.0) } else { (0.0, 0.0) };
         // Where it seems to be less, it was an accident or is tried again.
         let fill_rate = rates.1.max(WORTH_IT * thread_rate);
         Situation { left, thread_rate, fill_rate, threads, gpus }
@@ -232,9 +223,15 @@ impl Plan {
 
     /// What that GPU should be given now, if anything.
     fn new(now: &Situation<'_>, gpu: &GpuState) -> Option<Plan> {
-        let cost = now.batch_of_sources(gpu)? as u64;
+        let cost = now.batch_of_sources(gpu)?;
+        // More than keeps it busy until this batch is there would only be waited for, should the end
+        // come sooner than it seems.
+        let enough = AHEAD_OF_NEED * (cost / now.fill_rate + gpu.chain) + SPARE;
+        if now.threads > 0.0 && gpu.back > enough {
+            return None;
+        }
         let time = Duration::from_secs_f64(now.end().clamp(0.0, 1.0) / 2.0);
-        Some(Plan { cost, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
+        Some(Plan { cost: cost as u64, time: time.clamp(LEAST_FILL_TIME, FILL_TIME) })
     }
 }
 
@@ -327,10 +324,7 @@ impl<S: Source> Feeder<S> {
                     return false;
                 }
             };
-            run.gpus.feeding.fetch_add(1, Relaxed);
-            let fed = self.fill_and_send(run, &member, slot, &plan);
-            run.gpus.feeding.fetch_sub(1, Relaxed);
-            fed
+            self.fill_and_send(run, &member, slot, &plan)
         })
     }
 
@@ -356,9 +350,7 @@ impl<S: Source> Feeder<S> {
             return None;
         }
         let rates = (thread_rate, fill_rate);
-        let feeding = gpus.feeding.load(Relaxed);
-        let situation =
-            Plan::situation(run.left(), rates, run.threads, feeding, with_cpus, &states);
+        let situation = Plan::situation(run.left(), rates, run.threads, with_cpus, &states);
         Plan::new(&situation, &state(member))
     }
 
@@ -504,8 +496,8 @@ impl<S: Source, I> Run<'_, S, I> {
         let usual = mean(done).unwrap_or(USUAL);
         let state = lock(&self.state);
         let (bytes, count) = state.queues.left(usual);
-        let beyond = if state.ended { 0 } else { cost(done) };
-        bytes + (EXTRA * count as u64 + beyond) as f64
+        let beyond = if state.ended { 0.0 } else { cost(done) as f64 };
+        bytes + EXTRA as f64 * count as f64 + beyond
     }
 
     /// Puts back what a GPU was not given after all.
