@@ -61,6 +61,17 @@ pub struct Share {
     pub bytes: u64,
 }
 
+/// What is known of sources that are read, kept from one run to the next: many last only
+/// milliseconds.
+pub(crate) struct Reading {
+    /// Cost a second of one thread that reads and hashes.
+    pub(crate) thread_rate: Rate,
+    /// Cost a second of one thread that reads for a GPU.
+    pub(crate) fill_rate: Rate,
+    /// Microseconds of the fleet's clock when one last began to.
+    pub(crate) filled: AtomicU64,
+}
+
 /// A counter of that.
 #[derive(Default)]
 pub(crate) struct Counter {
@@ -189,6 +200,8 @@ pub(crate) struct Fleet {
     pub(crate) thread_rate: Rate,
     /// Cost a second that a CPU thread sends to a GPU that has to be copied for it.
     pub(crate) fill_rate: Rate,
+    /// The same for files and other sources.
+    pub(crate) reading: Reading,
     /// Why GPUs are not there.
     notes: Mutex<Vec<String>>,
     warnings: Mutex<Vec<String>>,
@@ -217,6 +230,11 @@ impl Fleet {
             cpu: Counter::default(),
             thread_rate: Rate::new(0.14e9 * lanes as f64),
             fill_rate: Rate::new(FILL_RATE),
+            reading: Reading {
+                thread_rate: Rate::new(0.14e9 * lanes as f64),
+                fill_rate: Rate::new(FILL_RATE),
+                filled: AtomicU64::new(0),
+            },
             notes: Mutex::default(),
             warnings: Mutex::default(),
         });

@@ -8,10 +8,7 @@ use std::{
     hint::spin_loop,
     sync::{
         Arc, Mutex,
-        atomic::{
-            AtomicUsize,
-            Ordering::{Relaxed, SeqCst},
-        },
+        atomic::{AtomicUsize, Ordering::SeqCst},
     },
     thread,
     time::{Duration, Instant},
@@ -107,8 +104,6 @@ struct Run<'r, 'a> {
     flights: Mutex<VecDeque<Flight<'a>>>,
     /// Messages without a digest.
     open: AtomicUsize,
-    /// Threads that are filling slots.
-    feeding: AtomicUsize,
 }
 
 /// Computes all messages, as many as `out` has room for. `false`, and nothing done, if that is
@@ -154,7 +149,6 @@ pub(crate) fn run<'a>(
         board: Mutex::new(board),
         flights: Mutex::default(),
         open: AtomicUsize::new(count),
-        feeding: AtomicUsize::new(0),
     };
     // Threads leave when there is nothing to take; should a GPU fail after that, they come again.
     while run.open.load(SeqCst) > 0 {
@@ -258,8 +252,7 @@ impl<'a> Run<'_, 'a> {
     fn situation<'s>(&self, seen: &Seen, left: u64, gpus: &'s [GpuState]) -> Situation<'s> {
         let Crew { fleet, threads, .. } = self.crew;
         let computing = fleet.with_cpus() || seen.gpus.iter().all(|(gpu, _)| gpu.is_lost());
-        let free = threads.saturating_sub(self.feeding.load(Relaxed)).max(1);
-        let threads = if computing { free as f64 } else { 0.0 };
+        let threads = if computing { *threads as f64 } else { 0.0 };
         fleet.situation(left as f64, threads, gpus)
     }
 
@@ -289,12 +282,8 @@ impl<'a> Run<'_, 'a> {
                     return false;
                 }
             };
-            self.feeding.fetch_add(1, Relaxed);
-            let fed = self.take_for(member, *pinned, seen).map(|(part, cost)| {
-                self.send(member, *pinned, slot, part, cost);
-            });
-            self.feeding.fetch_sub(1, Relaxed);
-            fed.is_some()
+            let part = self.take_for(member, *pinned, seen);
+            part.map(|(part, cost)| self.send(member, *pinned, slot, part, cost)).is_some()
         })
     }
 

@@ -28,8 +28,8 @@ use zeroize::Zeroize;
 use super::{HANDFUL, Item, Run, Stream, stream::fill};
 use crate::{
     Done, Source,
-    cost::{GpuState, Rate, Situation},
-    fleet::{Counter, Fleet, Member},
+    cost::{GpuState, Situation},
+    fleet::{Counter, Fleet, Member, Reading},
     runtime::lock,
 };
 
@@ -92,14 +92,8 @@ pub(super) struct Gpus<S: Source> {
     under_way: AtomicUsize,
     /// Microseconds of the fleet's clock at the last look at them.
     looked: AtomicU64,
-    /// Cost a second of one thread that reads and hashes.
-    thread_rate: Rate,
     /// Nanoseconds that threads have read and hashed in lanes, summed up.
     spent: AtomicU64,
-    /// Cost a second of one thread that reads for a GPU.
-    fill_rate: Rate,
-    /// Microseconds of the fleet's clock when one was last filled.
-    filled: AtomicU64,
     /// What has been handed in.
     done: Counter,
     /// Of that, sources that a GPU could take.
@@ -119,10 +113,7 @@ impl<S: Source> Gpus<S> {
             flights: Mutex::default(),
             under_way: AtomicUsize::new(0),
             looked: AtomicU64::new(0),
-            thread_rate: Rate::new(fleet.thread_rate.get()),
             spent: AtomicU64::new(0),
-            fill_rate: Rate::new(fleet.fill_rate.get()),
-            filled: AtomicU64::new(0),
             done: Counter::default(),
             brief: Counter::default(),
             opened: AtomicBool::new(false),
@@ -153,7 +144,8 @@ impl<S: Source> Gpus<S> {
     /// Takes into account what a thread has read and hashed in that time.
     pub(super) fn measure(&self, bytes: usize, time: Duration) {
         if self.may_be {
-            self.thread_rate.measured(bytes as u64, time.as_secs_f64());
+            let rate = &self.fleet.reading.thread_rate;
+            rate.measured(bytes as u64, time.as_secs_f64());
             self.spent.fetch_add(time.as_nanos() as u64, Relaxed);
         }
     }
@@ -343,10 +335,14 @@ impl<S: Source> Feeder<S> {
         };
         let states: Vec<_> =
             self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
-        let (thread_rate, fill_rate) = (gpus.thread_rate.get(), gpus.fill_rate.get());
+        let Reading { thread_rate, fill_rate, filled } = &gpus.fleet.reading;
+        let (thread_rate, fill_rate) = (thread_rate.get(), fill_rate.get());
         let with_cpus = gpus.fleet.with_cpus();
-        let is_doubtful = || (now * 1e6) as u64 >= gpus.filled.load(Relaxed) + DOUBT;
-        if with_cpus && fill_rate < WORTH_IT * thread_rate && !is_doubtful() {
+        // One thread tries again now and then.
+        let (now, last) = ((now * 1e6) as u64, filled.load(Relaxed));
+        let may_try =
+            || now >= last + DOUBT && filled.compare_exchange(last, now, Relaxed, Relaxed).is_ok();
+        if with_cpus && fill_rate < WORTH_IT * thread_rate && !may_try() {
             return None;
         }
         let rates = (thread_rate, fill_rate);
@@ -366,7 +362,7 @@ impl<S: Source> Feeder<S> {
         // The last source may go beyond what was planned.
         let reserved = plan.cost + gpus.fleet.brief() + EXTRA;
         let longest = gpus.longest.load(Relaxed) as f64;
-        let fill_time = plan.cost as f64 / gpus.fill_rate.get();
+        let fill_time = plan.cost as f64 / gpus.fleet.reading.fill_rate.get();
         member.took(gpus.fleet.now(), reserved, longest, fill_time);
         let (batch, did_any) = match self.fill(run, &mut slot, plan) {
             Ok(filled) => filled,
@@ -432,8 +428,9 @@ impl<S: Source> Feeder<S> {
                 run.gpus.longest.fetch_max(len as u64, Relaxed);
             }
         }
-        run.gpus.fill_rate.measured(cost, begun.elapsed().as_secs_f64());
-        run.gpus.filled.store((run.gpus.fleet.now() * 1e6) as u64, Relaxed);
+        let Reading { fill_rate, filled, .. } = &run.gpus.fleet.reading;
+        fill_rate.measured(cost, begun.elapsed().as_secs_f64());
+        filled.store((run.gpus.fleet.now() * 1e6) as u64, Relaxed);
         run.put_back_brief(&mut self.queue);
         Ok((batch, did_any))
     }
