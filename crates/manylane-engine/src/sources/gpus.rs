@@ -45,7 +45,7 @@ const LEAST_FILL_TIME: Duration = Duration::from_micros(100);
 
 /// How much faster a thread must be at reading for a GPU than at reading and hashing: with short
 /// files, what takes their time is to open them, and that no GPU does.
-const WORTH_IT: f64 = 1.25;
+const WORTH_IT: f64 = 1.1;
 
 /// Microseconds after which it is tried again whether it is.
 const DOUBT: u64 = 20_000;
