@@ -78,9 +78,9 @@ pub(crate) struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Run only the groups whose name contains this
+    /// Run only the groups whose name contains this; several times for several
     #[arg(long, value_name = "TEXT")]
-    only: Option<String>,
+    only: Vec<String>,
 
     /// GPUs that suite sm3-gpu measures: cuda[:N], hip[:N], or all there are
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
@@ -163,9 +163,15 @@ fn measure(args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    if let Some(part) = &args.only {
-        plan.groups.retain(|group| group.id.contains(part));
-        plan.latencies.retain(|group| group.id.contains(part));
+    let ids = || plan.groups.iter().map(|g| &g.id).chain(plan.latencies.iter().map(|g| &g.id));
+    if let Some(none) = args.only.iter().find(|part| !ids().any(|id| id.contains(*part))) {
+        complain!("no group's name contains '{none}'");
+        return exit::USAGE;
+    }
+    if !args.only.is_empty() {
+        let wanted = |id: &String| args.only.iter().any(|part| id.contains(part));
+        plan.groups.retain(|group| wanted(&group.id));
+        plan.latencies.retain(|group| wanted(&group.id));
     }
     let mut runner = Runner::new(if args.quick { Effort::QUICK } else { Effort::FULL });
     let setup = setup::describe(&suites, args.quick, &runner, gpus);

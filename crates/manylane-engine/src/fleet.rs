@@ -36,14 +36,14 @@ const GUESS: f64 = 12e9;
 /// fifteen others on Sapphire Rapids.
 const FILL_RATE: f64 = 5e9;
 
-/// Bytes of a source that a GPU takes, at most. Hashed by one of its threads at some 50 MB/s, one of
-/// this length takes 5 ms; a ring of 200 MB that is half full of such gives 20 GB/s, more than the
-/// threads would hash that fill it.
+/// Bytes of a source that a GPU takes, at most. Hashed by one of its threads at some 37 MB/s, one of
+/// this length takes 7 ms; a ring of 400 MB that is half full of such gives 28 GB/s, about what
+/// sixteen threads hash that fill it.
 const BRIEF: u64 = 256 << 10;
 
 /// A ring for so many threads. Each may be filling a slot, for some ten times as long as that is
 /// copied, and as many as are copied and hashed meanwhile must be ready beside these: files of
-/// 128 KiB keep one busy for 3 ms, in which 50 GB/s are eight of 16 MiB. Memory is taken for those
+/// 128 KiB keep one busy for 4 ms, in which 50 GB/s are twelve of 16 MiB. Memory is taken for those
 /// that are used.
 fn ring_config(threads: usize) -> RingConfig {
     RingConfig { slots: (threads + 8).clamp(12, 32), slot_bytes: 16 << 20, ..RingConfig::default() }

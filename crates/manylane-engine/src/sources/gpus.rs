@@ -45,7 +45,7 @@ const LEAST_FILL_TIME: Duration = Duration::from_micros(100);
 
 /// How much faster a thread must be at reading for a GPU than at reading and hashing: with short
 /// files, what takes their time is to open them, and that no GPU does.
-const WORTH_IT: f64 = 1.1;
+const WORTH_IT: f64 = 1.25;
 
 /// Microseconds after which it is tried again whether it is.
 const DOUBT: u64 = 20_000;
@@ -57,6 +57,9 @@ const AHEAD_OF_NEED: f64 = 4.0;
 
 /// The same in seconds beyond that: threads look only now and then.
 const SPARE: f64 = 2e-3;
+
+/// What is still to come of a run beyond what is in sight, as a part of what is done.
+const BEYOND: f64 = 0.5;
 
 /// Length of sources as long as none is known.
 const USUAL: f64 = 16e3;
@@ -487,13 +490,14 @@ impl<S: Source, I> Run<'_, S, I> {
         state.queues.for_gpus() > 0 || state.may_pull()
     }
 
-    /// Cost of what nobody has begun. A run whose end is not in sight is taken to be half over.
+    /// Cost of what nobody has begun. A run whose end is not in sight is taken to go on for a part of
+    /// what is done: should it end at once, only so much of what a GPU has is waited for.
     fn left(&self) -> f64 {
         let done = &self.gpus.done;
         let usual = mean(done).unwrap_or(USUAL);
         let state = lock(&self.state);
         let (bytes, count) = state.queues.left(usual);
-        let beyond = if state.ended { 0.0 } else { cost(done) as f64 };
+        let beyond = if state.ended { 0.0 } else { cost(done) as f64 * BEYOND };
         bytes + EXTRA as f64 * count as f64 + beyond
     }
 
