@@ -139,6 +139,17 @@ impl<S: Source> Gpus<S> {
         self.are_there() && !self.fleet.with_cpus()
     }
 
+    /// Whether threads are so much faster at reading for GPUs than at reading and hashing that it
+    /// pays. Now and then one is to try again.
+    fn is_worth_it(&self) -> bool {
+        let Reading { thread_rate, fill_rate, filled } = &self.fleet.reading;
+        if !self.fleet.with_cpus() || fill_rate.get() >= WORTH_IT * thread_rate.get() {
+            return true;
+        }
+        let (now, last) = ((self.fleet.now() * 1e6) as u64, filled.load(Relaxed));
+        now >= last + DOUBT && filled.compare_exchange(last, now, Relaxed, Relaxed).is_ok()
+    }
+
     /// Whether batches are under way.
     pub(super) fn are_at_work(&self) -> bool {
         self.under_way.load(SeqCst) > 0
@@ -292,7 +303,7 @@ impl<S: Source> Feeder<S> {
 
     /// Gives a GPU something to do, if one has room and it pays.
     fn feed<I: Iterator<Item = S> + Send>(&mut self, run: &Run<S, I>) -> bool {
-        if !run.gpus.are_there() || !run.has_brief() {
+        if !run.gpus.are_there() || !run.gpus.is_worth_it() || !run.has_brief() {
             return false;
         }
         run.look_ahead(AHEAD);
@@ -338,17 +349,8 @@ impl<S: Source> Feeder<S> {
         };
         let states: Vec<_> =
             self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
-        let Reading { thread_rate, fill_rate, filled } = &gpus.fleet.reading;
-        let (thread_rate, fill_rate) = (thread_rate.get(), fill_rate.get());
-        let with_cpus = gpus.fleet.with_cpus();
-        // One thread tries again now and then.
-        let (now, last) = ((now * 1e6) as u64, filled.load(Relaxed));
-        let may_try =
-            || now >= last + DOUBT && filled.compare_exchange(last, now, Relaxed, Relaxed).is_ok();
-        if with_cpus && fill_rate < WORTH_IT * thread_rate && !may_try() {
-            return None;
-        }
-        let rates = (thread_rate, fill_rate);
+        let Reading { thread_rate, fill_rate, .. } = &gpus.fleet.reading;
+        let (rates, with_cpus) = ((thread_rate.get(), fill_rate.get()), gpus.fleet.with_cpus());
         let situation = Plan::situation(run.left(), rates, run.threads, with_cpus, &states);
         Plan::new(&situation, &state(member))
     }
