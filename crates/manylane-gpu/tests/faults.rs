@@ -16,11 +16,11 @@ use manylane::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, Error, Gpu, Layout, Pending, PinnedBuffer, Ring,
+    DeviceBuffer, DeviceId, DeviceMessages, Error, Event, Gpu, Layout, Pending, PinnedBuffer, Ring,
     RingConfig, Slot, Sm3, Start, Stream, Vendor, devices,
 };
 
-const DEVICES: usize = 8;
+const DEVICES: usize = 9;
 
 fn device(ordinal: u32) -> Gpu {
     install(Driver::Cuda, &format!("devices={DEVICES}"));
@@ -139,6 +139,36 @@ fn a_device_that_is_not_described_hides_no_other() {
 }
 
 /// The emulated driver aborts if kernels go that are at work.
+/// Whoever looks after a batch learns why it failed, though others are dropped that had been done.
+#[test]
+fn a_finished_batch_does_not_hide_why_another_fails() {
+    let gpu = device(8);
+    let ring = Ring::new(&gpu, RingConfig { slots: 2, ..RingConfig::default() }).unwrap();
+    let start = Midstate::default();
+    let messages = Messages::slices(&[b"abc"]);
+    let submit = || {
+        let mut slot = ring.try_slot().unwrap().unwrap();
+        slot.load(&messages).unwrap();
+        slot.submit(Start::Hash(&start)).unwrap()
+    };
+    let finished = submit();
+    finished.wait().unwrap();
+    install(Driver::Cuda, "fail_launch=1@8,fail_at_call=0@8");
+    let failing = submit();
+    // The device's own failure, seen without asking for either batch.
+    let event = Event::new(&gpu).unwrap();
+    let begun = Instant::now();
+    while event.is_done().is_ok() && gpu.memory().is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(10), "nothing fails");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(finished);
+    assert!(!ring.is_lost(), "by one that had been done");
+    let error = failing.wait().unwrap_err();
+    assert!(matches!(error, Error::Call { code: 719, .. }), "{error}");
+    assert!(ring.is_lost());
+}
+
 #[test]
 fn kernels_outlive_their_work() {
     let gpu = device(5);

@@ -5,6 +5,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     hint::spin_loop,
     marker::PhantomData,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     thread,
     time::{Duration, Instant},
 };
@@ -34,6 +35,9 @@ pub struct Pending<'a> {
     /// The messages, if they are not in the staging memory.
     source: Option<Messages<'a>>,
     since: Instant,
+    /// Whether the device was seen to be done. It is not asked again: it could have failed since, at
+    /// another's batch, and that is for whoever looks after that to learn.
+    seen: AtomicBool,
     lifetime: PhantomData<&'a [u8]>,
 }
 
@@ -54,6 +58,7 @@ impl<'a> Pending<'a> {
             start,
             source,
             since: Instant::now(),
+            seen: AtomicBool::new(false),
             lifetime: PhantomData,
         }
     }
@@ -78,10 +83,8 @@ impl<'a> Pending<'a> {
     /// What the driver says, of this batch or of another: the ring is lost then.
     /// [`Error::Deadline`] likewise, if it is not done in time.
     pub fn is_done(&self) -> Result<bool, Error> {
-        if self.ring.is_lost() {
-            return Err(self.ring.lost_error());
-        }
-        if self.is_empty() {
+        self.ring.check_usable()?;
+        if self.is_empty() || self.seen.load(Relaxed) {
             return Ok(true);
         }
         let done = match self.buffers().done.is_done() {
@@ -90,6 +93,9 @@ impl<'a> Pending<'a> {
             }
             done => done,
         };
+        if done == Ok(true) {
+            self.seen.store(true, Relaxed);
+        }
         done.inspect_err(|_| self.ring.lose())
     }
 
@@ -201,7 +207,8 @@ impl Drop for Pending<'_> {
                 return std::mem::forget(buffers);
             }
             // On a lost ring it may never be done, and its memory stays out of use anyway.
-            if !self.ring.is_lost() && !buffers_are_idle(&buffers, self.since, &self.ring) {
+            let seen = *self.seen.get_mut() || self.ring.is_lost();
+            if !seen && !buffers_are_idle(&buffers, self.since, &self.ring) {
                 self.ring.lose();
             }
             self.clean(&mut buffers);
