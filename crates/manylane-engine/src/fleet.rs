@@ -364,7 +364,15 @@ impl Fleet {
             let fleet = Arc::clone(self);
             let name = "manylane-gpus".to_owned();
             let open = move || fleet.open_all();
-            *lock(&self.opening) = thread::Builder::new().name(name).spawn(open).ok();
+            match thread::Builder::new().name(name).spawn(open) {
+                Ok(thread) => *lock(&self.opening) = Some(thread),
+                Err(error) => {
+                    let text = format!("GPUs are not looked for: no thread for it: {error}");
+                    lock(&self.notes).push(text.clone());
+                    lock(&self.warnings).push(text);
+                    return false;
+                }
+            }
             return true;
         }
         let is_opening = lock(&self.opening).as_ref().is_some_and(|thread| !thread.is_finished());
