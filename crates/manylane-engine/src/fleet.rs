@@ -442,7 +442,7 @@ impl Fleet {
             }
             Device::Auto | Device::All => {}
         }
-        if self.device != Device::Cpu {
+        if !members.is_empty() {
             why.push(format!(
                 "of files, GPUs take those up to {} KiB: longer ones would keep one of their threads \
                  for long",
