@@ -50,14 +50,14 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             .args(["doc", "--quiet", "--locked", "--workspace", "--lib", "--no-deps"])
             .env("RUSTDOCFLAGS", "-D warnings"),
     );
-    steps.command(
-        "the reference against the vectors",
-        Command::new("python3").current_dir(root()).args([
-            "ref/sm3.py",
-            "--check",
-            "vectors/sm3.json",
-        ]),
-    );
+    for (reference, vectors) in
+        [("ref/sm3.py", "vectors/sm3.json"), ("ref/sm2_vectors.py", "vectors/sm2.json")]
+    {
+        steps.command(
+            &format!("{reference} against the vectors"),
+            Command::new("python3").current_dir(root()).args([reference, "--check", vectors]),
+        );
+    }
 
     // Programs as users build them; the checks of their machine code need them.
     steps.command(

@@ -11,7 +11,9 @@
 //! assert_eq!(manylane_vectors::painted(3, 250), [250, 0, 1]);
 //! ```
 
-use std::path::Path;
+pub mod sm2;
+
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, de::DeserializeOwned, de::Error};
 
@@ -26,6 +28,14 @@ pub fn painted(len: usize, start: usize) -> Vec<u8> {
 /// If the file is missing or malformed.
 pub fn sm3() -> Sm3 {
     read("sm3.json")
+}
+
+/// `vectors/sm2.json`.
+///
+/// # Panics
+/// If the file is missing or malformed.
+pub fn sm2() -> sm2::Sm2 {
+    read("sm2.json")
 }
 
 /// `vectors/hmac_sm3_wycheproof.json`, all its groups.
@@ -212,9 +222,14 @@ pub enum Verdict {
     Acceptable,
 }
 
-/// Reads a file of `vectors/`, wherever the crate that tests lies.
+/// `vectors/`, wherever the crate that tests lies.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors")
+}
+
+/// Reads a file of JSON.
 fn read<T: DeserializeOwned>(name: &str) -> T {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors").join(name);
+    let path = folder().join(name);
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
     serde_json::from_str(&text)
@@ -275,6 +290,28 @@ mod tests {
         assert_eq!(sm3.examples.len(), 2);
         let counts = [sm3.painted.len(), sm3.hmac.len(), sm3.hkdf.len(), sm3.pbkdf2.len()];
         assert!(counts.iter().all(|&count| count >= 7), "{counts:?}");
+        let sm2 = sm2();
+        assert_eq!(sm2.algorithm, "SM2");
+        let counts = [
+            (sm2.sign_examples.len(), 1),
+            (sm2.encrypt_examples.len(), 1),
+            (sm2.keys.len(), 30),
+            (sm2.bad_points.len(), 20),
+            (sm2.signatures.len(), 25),
+            (sm2.digest_signatures.len(), 15),
+            (sm2.sign_retries.len(), 3),
+            (sm2.bad_signatures.len(), 15),
+            (sm2.bad_signature_der.len(), 30),
+            (sm2.kdf.len(), 15),
+            (sm2.ciphertexts.len(), 30),
+            (sm2.zero_kdf.len(), 3),
+            (sm2.bad_ciphertexts.len(), 15),
+            (sm2.bad_ciphertext_der.len(), 30),
+            (sm2.exchanges.len(), 7),
+            (sm2.bad_exchanges.len(), 1),
+            (sm2.ecdh.len(), 10),
+        ];
+        assert!(counts.iter().all(|(count, least)| count >= least), "{counts:?}");
         let groups = hmac_sm3_wycheproof();
         for verdict in [Verdict::Valid, Verdict::Invalid] {
             assert!(groups.iter().flat_map(|group| &group.tests).any(|t| t.result == verdict));
