@@ -30,6 +30,16 @@ pub enum Error {
     },
     /// This processor cannot run that machine, or the algorithm has no kernel for it.
     Unavailable(Machine),
+    /// A secret key outside [1, n − 2], or a public key that is no point of the curve.
+    Key,
+    /// A signature that does not hold, for whatever reason.
+    Signature,
+    /// A user ID of 8192 bytes or more, whose length in bits has no place in Z_A.
+    IdLength(usize),
+    /// The operating system gave no random bytes.
+    Random,
+    /// A key exchange that failed: a bad point of the other side, or a confirmation that differs.
+    Exchange,
 }
 
 impl Error {
@@ -41,6 +51,14 @@ impl Error {
             Error::Shape(_) => -3,
             Error::Offset { .. } => -4,
             Error::Unavailable(_) => -5,
+            Error::Encoding(_) => -6,
+            Error::Password => -7,
+            Error::PasswordNeeded => -8,
+            Error::Key => -6,
+            Error::Signature => -7,
+            Error::IdLength(_) => -8,
+            Error::Random => -9,
+            Error::Exchange => -10,
         }
     }
 }
@@ -61,6 +79,16 @@ impl core::fmt::Display for Error {
             Error::Unavailable(machine) => {
                 write!(f, "no kernel for machine {machine} on this processor")
             }
+            Error::Encoding(why) => f.write_str(why),
+            Error::Password => f.write_str("the password is wrong, or the key is damaged"),
+            Error::PasswordNeeded => f.write_str("the key is encrypted: it needs a password"),
+            Error::Key => f.write_str("not a valid SM2 key"),
+            Error::Signature => f.write_str("the signature is not valid"),
+            Error::IdLength(len) => {
+                write!(f, "a user ID of {len} bytes; at most 8191 are possible")
+            }
+            Error::Random => f.write_str("the operating system gave no random bytes"),
+            Error::Exchange => f.write_str("the key exchange failed"),
         }
     }
 }
