@@ -40,6 +40,12 @@ pub enum Error {
     Random,
     /// A key exchange that failed: a bad point of the other side, or a confirmation that differs.
     Exchange,
+    /// Bytes or text that should hold a key, a signature or a ciphertext do not; the text says why.
+    Encoding(&'static str),
+    /// An encrypted key does not open: the password is wrong or the key is damaged.
+    Password,
+    /// The key is encrypted, and no password was given.
+    PasswordNeeded,
 }
 
 impl Error {
@@ -51,14 +57,14 @@ impl Error {
             Error::Shape(_) => -3,
             Error::Offset { .. } => -4,
             Error::Unavailable(_) => -5,
-            Error::Encoding(_) => -6,
-            Error::Password => -7,
-            Error::PasswordNeeded => -8,
             Error::Key => -6,
             Error::Signature => -7,
             Error::IdLength(_) => -8,
             Error::Random => -9,
             Error::Exchange => -10,
+            Error::Encoding(_) => -11,
+            Error::Password => -12,
+            Error::PasswordNeeded => -13,
         }
     }
 }
