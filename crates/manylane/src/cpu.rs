@@ -157,6 +157,21 @@ token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
 
+/// Proof of [`Machine::Bmi2`] with ADX, two chains of carries: on Intel's cores since Broadwell, on
+/// AMD's since Zen. Of those that have BMI2 and AVX2, only Haswell and Excavator lack it.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adx(());
+
+#[cfg(target_arch = "x86_64")]
+impl Adx {
+    /// The token, if the machine is available and has the extension.
+    pub(crate) fn get() -> Option<Self> {
+        let has_adx = std::arch::is_x86_feature_detected!("adx");
+        (has_adx && Bmi2::get().is_some()).then_some(Adx(()))
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {
     /// Whether an `lea` of three parts takes one clock: on Intel's cores since Ice Lake, known by

@@ -21,6 +21,7 @@ mod batch;
 pub mod cpu;
 mod ct;
 mod error;
+pub mod sm2;
 pub mod sm3;
 
 pub use batch::{Messages, Shape};

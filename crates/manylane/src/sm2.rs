@@ -1,0 +1,37 @@
+//! SM2 (GB/T 32918-2016, the curve of GB/T 32918.5-2017): signatures, key exchange.
+//!
+//! | want | call |
+//! |---|---|
+//! | a new key, or one from its number | [`SecretKey::generate`], [`SecretKey::from_bytes`] |
+//! | a public key from its point | [`PublicKey::from_sec1_bytes`] |
+//! | sign, verify | [`SecretKey::sign`], [`PublicKey::verify`] |
+//! | many messages with one key, streams | [`Signer`], [`Verifier`] |
+//!
+//! ```
+//! use manylane::sm2::{DEFAULT_ID, SecretKey};
+//!
+//! let key = SecretKey::generate()?;
+//! let signature = key.sign(DEFAULT_ID, b"message")?;
+//! key.public_key().verify(DEFAULT_ID, b"message", &signature)?;
+//! # Ok::<(), manylane::Error>(())
+//! ```
+//!
+//! Operations on secret keys and nonces take constant time. Those on public data do not, and need
+//! not: verification, and reading of public keys.
+
+mod base;
+mod field;
+mod id;
+mod key;
+mod limbs;
+mod mul;
+mod nonce;
+mod point;
+mod scalar;
+mod sign;
+
+pub use self::{
+    id::{DEFAULT_ID, MAX_ID_LEN},
+    key::{PublicKey, SecretKey},
+    sign::{Signature, Signer, Verifier},
+};

@@ -1,0 +1,68 @@
+//! Multiples of G.
+//!
+//! A number is cut into 37 windows of seven bits with signed digits; the table holds 1 … 64 times
+//! 2^(7i)·G for each window i, so that a multiple takes 37 additions and no doubling. Wider windows
+//! would leave the second-level cache: these 64 entries of 37 windows are 148 KiB.
+//!
+//! The table is a file, `base.bin`, that `ref/sm2_base.py` writes and a test here computes again
+//! from G. Computing it when it is first needed would take a millisecond then, memory of every
+//! process for itself, and a lock that a fork in another thread could leave locked.
+
+use subtle::ConstantTimeEq as _;
+
+use super::{
+    field::Field,
+    limbs,
+    point::{Affine, Jacobian},
+    scalar::Scalar,
+};
+
+/// Bits of a window.
+const W: u32 = 7;
+
+/// Windows that a number of 256 bits needs, the last one for bits 252 … 255 and a carry.
+const WINDOWS: usize = 37;
+
+/// Multiples in a window: 1 … 2^(W − 1).
+const MULTIPLES: usize = 64;
+
+type Window = [[u64; 8]; MULTIPLES];
+
+/// Entries on cache lines of their own.
+#[repr(align(64))]
+struct Table([Window; WINDOWS]);
+
+static TABLE: Table = {
+    let bytes: &[u8; WINDOWS * MULTIPLES * 64] = include_bytes!("base.bin");
+    let words = bytes.as_chunks::<8>().0;
+    let mut table = [[[0; 8]; MULTIPLES]; WINDOWS];
+    let mut i = 0;
+    while i < words.len() {
+        table[i / 8 / MULTIPLES][i / 8 % MULTIPLES][i % 8] = u64::from_le_bytes(words[i]);
+        i += 1;
+    }
+    Table(table)
+};
+
+/// k·G.
+///
+/// The additions' formula excludes Q = ±P, which cannot be: before window i the sum is a·G with
+/// |a| ≤ 64/127·2^(7i) in round figures, and the window's multiple, unless it is infinity, has a
+/// factor d·2^(7i) of larger magnitude. In the last window, d ≤ 16, they could be the same
+/// modulo n only if d·2²⁵² − a = n, for d = 16 a number k = 2²⁵² d + a above n, for smaller d an a beyond
+/// its bound; a + d·2²⁵² = k is not 0 mod n, as k is not, or else the sum is infinity as it should.
+pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
+    let mut sum = Jacobian::INFINITY;
+    for (i, window) in (0..).zip(&TABLE.0) {
+        let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, W as i32 * i - 1, W + 1));
+        let entry = Affine::from_words(&f.lookup(window, digit));
+        let entry = Affine { x: entry.x, y: entry.y.neg_if(negative) };
+        sum = sum.add_affine(f, &entry, digit.ct_eq(&0));
+    }
+    sum
+}
+
+/// digit·G for a public digit of 1 … 64.
+pub(super) fn small_vartime(digit: u8) -> Affine {
+    Affine::from_words(&TABLE.0[0][usize::from(digit) - 1])
+}

@@ -1,0 +1,249 @@
+//! F_p of SM2 (GB/T 32918.5-2017, clause 2): p = 2²⁵⁶ − 2²²⁴ − 2⁹⁶ + 2⁶⁴ − 1.
+//!
+//! Elements are held in Montgomery form, a·2²⁵⁶ mod p, in four 64-bit limbs below p. Because
+//! −p⁻¹ mod 2⁶⁴ = 1 and p is a sum of powers of two, the reduction needs shifts and additions but
+//! no multiplication; see [`portable`]. Nothing here branches on an element unless its name ends
+//! in `_vartime`.
+
+#[cfg(target_arch = "x86_64")]
+mod bmi2;
+pub(super) mod portable;
+
+use std::sync::OnceLock;
+
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use zeroize::DefaultIsZeroes;
+
+use super::limbs::{self, Limbs};
+use crate::{
+    Error,
+    cpu::{self, Machine},
+};
+
+/// p.
+pub(super) const P: Limbs =
+    [0xffff_ffff_ffff_ffff, 0xffff_ffff_0000_0000, 0xffff_ffff_ffff_ffff, 0xffff_fffe_ffff_ffff];
+
+/// 2⁵¹² mod p: takes a number into Montgomery form.
+const R2: Fe = Fe([
+    0x0000_0002_0000_0003,
+    0x0000_0002_ffff_ffff,
+    0x0000_0001_0000_0001,
+    0x0000_0004_0000_0002,
+]);
+
+/// An element of F_p in Montgomery form, below p.
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub(super) struct Fe(pub(super) Limbs);
+
+impl DefaultIsZeroes for Fe {}
+
+/// A machine's arithmetic. The value is the proof that the processor has the machine.
+pub(super) trait Field: Copy {
+    /// a·b.
+    fn mul(self, a: &Fe, b: &Fe) -> Fe;
+
+    /// a².
+    fn sqr(self, a: &Fe) -> Fe;
+
+    /// `table[index - 1]`, or zeros if `index` is 0 or past the end. Reads the whole table, so that
+    /// neither time nor cache tells the index.
+    fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W];
+
+    /// a to the power of 2^n.
+    #[inline]
+    fn sqr_n(self, a: &Fe, n: u32) -> Fe {
+        (0..n).fold(*a, |a, _| self.sqr(&a))
+    }
+}
+
+/// The arithmetic of one machine, with the proof that it can run.
+#[derive(Clone, Copy)]
+pub(super) enum Cell {
+    Portable(portable::Portable),
+    #[cfg(target_arch = "x86_64")]
+    Bmi2(bmi2::Bmi2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(bmi2::Avx512),
+}
+
+impl Cell {
+    /// Machines that have arithmetic of their own, the fastest last.
+    const MACHINES: [Machine; 3] = [Machine::Portable, Machine::Bmi2, Machine::Avx512];
+
+    /// The fastest available.
+    #[inline]
+    pub(super) fn best() -> Self {
+        static BEST: OnceLock<Cell> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let on = |machine| Cell::on(machine).ok();
+            let portable = Cell::Portable(portable::Portable);
+            Cell::MACHINES.into_iter().rev().find_map(on).unwrap_or(portable)
+        })
+    }
+
+    /// That of one machine.
+    pub(super) fn on(machine: Machine) -> Result<Self, Error> {
+        match machine {
+            Machine::Portable => Some(Cell::Portable(portable::Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Bmi2 => cpu::Adx::get().map(|adx| Cell::Bmi2(bmi2::Bmi2(adx))),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => cpu::Adx::get()
+                .zip(cpu::Avx512::get())
+                .map(|(adx, avx512)| Cell::Avx512(bmi2::Avx512(adx, avx512))),
+            _ => None,
+        }
+        .ok_or(Error::Unavailable(machine))
+    }
+}
+
+/// Runs an expression that is generic over [`Field`] with the arithmetic of a [`Cell`].
+macro_rules! with_field {
+    ($cell:expr, $field:ident => $body:expr) => {
+        match $cell {
+            $crate::sm2::field::Cell::Portable($field) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sm2::field::Cell::Bmi2($field) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sm2::field::Cell::Avx512($field) => $body,
+        }
+    };
+}
+pub(super) use with_field;
+
+impl Fe {
+    pub(super) const ZERO: Fe = Fe([0; 4]);
+
+    /// 1, that is 2²⁵⁶ mod p.
+    pub(super) const ONE: Fe = Fe([
+        0x0000_0000_0000_0001,
+        0x0000_0000_ffff_ffff,
+        0x0000_0000_0000_0000,
+        0x0000_0001_0000_0000,
+    ]);
+
+    /// The element of a big-endian number; none if it is p or more.
+    pub(super) fn from_bytes(field: impl Field, bytes: &[u8; 32]) -> Option<Fe> {
+        Fe::from_limbs(field, &limbs::from_bytes(bytes))
+    }
+
+    /// The element of a public number; none if it is p or more.
+    pub(super) fn from_limbs(field: impl Field, number: &Limbs) -> Option<Fe> {
+        let (_, below) = limbs::sub(number, &P);
+        bool::from(below).then(|| field.mul(&Fe(*number), &R2))
+    }
+
+    /// The number as big-endian bytes.
+    pub(super) fn to_bytes(self, field: impl Field) -> [u8; 32] {
+        limbs::to_bytes(&self.to_limbs(field))
+    }
+
+    /// The number, below p.
+    pub(super) fn to_limbs(self, field: impl Field) -> Limbs {
+        field.mul(&self, &Fe([1, 0, 0, 0])).0
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&self, other: &Fe) -> Fe {
+        Fe(limbs::add_mod(&self.0, &other.0, &P))
+    }
+
+    #[inline(always)]
+    pub(super) fn sub(&self, other: &Fe) -> Fe {
+        Fe(limbs::sub_mod(&self.0, &other.0, &P))
+    }
+
+    #[inline(always)]
+    pub(super) fn double(&self) -> Fe {
+        self.add(self)
+    }
+
+    #[inline(always)]
+    pub(super) fn triple(&self) -> Fe {
+        self.double().add(self)
+    }
+
+    #[inline(always)]
+    pub(super) fn neg(&self) -> Fe {
+        Fe::ZERO.sub(self)
+    }
+
+    /// a / 2.
+    #[inline(always)]
+    pub(super) fn half(&self) -> Fe {
+        Fe(limbs::half_mod(&self.0, &P))
+    }
+
+    /// −a if `negate`, else a.
+    #[inline(always)]
+    pub(super) fn neg_if(&self, negate: Choice) -> Fe {
+        Fe::conditional_select(self, &self.neg(), negate)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_zero(&self) -> Choice {
+        limbs::is_zero(&self.0)
+    }
+
+    /// Whether the number is odd, as compressed points tell.
+    pub(super) fn is_odd(self, field: impl Field) -> bool {
+        self.to_limbs(field)[0] & 1 == 1
+    }
+
+    /// a⁻¹; 0 for 0. a^(p − 2), whose exponent is, from the top: 31 ones, 0, 128 ones, 32 zeros,
+    /// 62 ones, 0, 1.
+    pub(super) fn invert(&self, field: impl Field) -> Fe {
+        let (x30, x31, x32) = self.ones(field);
+        let mut y = field.mul(&field.sqr_n(&x31, 33), &x32);
+        for _ in 0..3 {
+            y = field.mul(&field.sqr_n(&y, 32), &x32);
+        }
+        y = field.mul(&field.sqr_n(&y, 64), &x32);
+        y = field.mul(&field.sqr_n(&y, 30), &x30);
+        field.mul(&field.sqr_n(&y, 2), self)
+    }
+
+    /// a^(2³⁰ − 1), a^(2³¹ − 1) and a^(2³² − 1).
+    fn ones(&self, field: impl Field) -> (Fe, Fe, Fe) {
+        let x2 = field.mul(&field.sqr(self), self);
+        let x3 = field.mul(&field.sqr(&x2), self);
+        let x6 = field.mul(&field.sqr_n(&x3, 3), &x3);
+        let x12 = field.mul(&field.sqr_n(&x6, 6), &x6);
+        let x15 = field.mul(&field.sqr_n(&x12, 3), &x3);
+        let x30 = field.mul(&field.sqr_n(&x15, 15), &x15);
+        let x31 = field.mul(&field.sqr(&x30), self);
+        let x32 = field.mul(&field.sqr(&x31), self);
+        (x30, x31, x32)
+    }
+
+    /// A square root, if there is one: a^((p + 1) / 4), for p = 3 mod 4. The exponent is
+    /// 2⁶² (2³² − 1) (2¹⁶⁰ − 1).
+    pub(super) fn sqrt_vartime(&self, field: impl Field) -> Option<Fe> {
+        let (_, _, x) = self.ones(field);
+        let y2 = field.mul(&field.sqr_n(&x, 1), &x);
+        let y4 = field.mul(&field.sqr_n(&y2, 2), &y2);
+        let y5 = field.mul(&field.sqr(&y4), &x);
+        let mut y = y5;
+        for n in [5, 10, 20, 40, 80] {
+            y = field.mul(&field.sqr_n(&y, n), &y);
+        }
+        let root = field.sqr_n(&y, 62);
+        (field.sqr(&root).0 == self.0).then_some(root)
+    }
+}
+
+impl ConditionallySelectable for Fe {
+    #[inline(always)]
+    fn conditional_select(a: &Self, b: &Self, choice: Choice) -> Self {
+        Fe(limbs::choose(&a.0, &b.0, choice))
+    }
+}
+
+impl ConstantTimeEq for Fe {
+    #[inline(always)]
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.0.ct_eq(&other.0)
+    }
+}

@@ -1,0 +1,59 @@
+//! F_p in plain Rust: the reference of the differential tests, and what Arm runs.
+
+use super::{Fe, Field, P};
+use crate::sm2::limbs;
+
+/// Proof of [`Machine::Portable`](crate::cpu::Machine::Portable), which needs none.
+#[derive(Clone, Copy)]
+pub(in crate::sm2) struct Portable;
+
+impl Field for Portable {
+    #[inline]
+    fn mul(self, a: &Fe, b: &Fe) -> Fe {
+        reduce(&limbs::mul_wide(&a.0, &b.0))
+    }
+
+    #[inline]
+    fn sqr(self, a: &Fe) -> Fe {
+        reduce(&limbs::mul_wide(&a.0, &a.0))
+    }
+
+    fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
+        let mut entry = [0; W];
+        for (i, candidate) in (1..).zip(table) {
+            // All ones where i = index: only then does the subtraction of 1 borrow.
+            let difference: u64 = i ^ index;
+            let mask =
+                !((difference | difference.wrapping_neg()).cast_signed() >> 63).cast_unsigned();
+            for (word, candidate) in entry.iter_mut().zip(candidate) {
+                *word |= candidate & mask;
+            }
+        }
+        entry
+    }
+}
+
+/// t / 2²⁵⁶ mod p, for t below p².
+///
+/// With m the lowest limb, t + m·p is a multiple of 2⁶⁴, because −p⁻¹ mod 2⁶⁴ = 1; and
+/// m·p = m·2²⁵⁶ + m·2⁶⁴ − m·2⁹⁶ − m·2²²⁴ − m. So the four limbs above m become
+/// t₁ + m − l, t₂ − h, t₃ − l, m − h with l = m·2³² mod 2⁶⁴ and h = ⌊m / 2³²⌋. The value is below
+/// 2²⁵⁶ after each of the four steps, which is why the last limb's wrapping does no harm.
+#[inline(always)]
+fn reduce(t: &[u64; 8]) -> Fe {
+    let mut low = [t[0], t[1], t[2], t[3]];
+    for _ in 0..4 {
+        let m = low[0];
+        let (l, h) = (m << 32, m >> 32);
+        let (s1, c) = low[1].overflowing_add(m);
+        let (s2, c) = low[2].carrying_add(0, c);
+        let (s3, c) = low[3].carrying_add(0, c);
+        let s4 = m.wrapping_add(u64::from(c));
+        let (s1, c) = s1.overflowing_sub(l);
+        let (s2, c) = s2.borrowing_sub(h, c);
+        let (s3, c) = s3.borrowing_sub(l, c);
+        low = [s1, s2, s3, s4.wrapping_sub(h).wrapping_sub(u64::from(c))];
+    }
+    let (sum, carry) = limbs::add(&low, &[t[4], t[5], t[6], t[7]]);
+    Fe(limbs::reduce_once(&sum, carry, &P))
+}

@@ -1,0 +1,104 @@
+//! Multiples of any point: of a secret number in constant time, and of public numbers.
+
+use subtle::Choice;
+use zeroize::Zeroize as _;
+
+use super::{
+    base,
+    field::Field,
+    limbs,
+    point::{Affine, Cached, Jacobian},
+    scalar::Scalar,
+};
+
+/// Bits of a window of [`mul`].
+const W: u32 = 5;
+
+/// k·P.
+///
+/// Windows of five bits with signed digits, the top one first. All additions but the last use the
+/// formula that excludes equal points: before one, the sum is 32a·P with a < n/32, and the digit d is
+/// −16 … 16; if a = 0 the sum is infinity, which the formula knows; else 32 ≤ 32a ≤ n − 17 or so, and
+/// 32a ≠ ±d mod n. Only in the last addition can the sum come near n: k = n − 6 ends in
+/// (n − 3)·P + (−3)·P. That one uses a formula without exception.
+pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
+    let mut table = [[0; 20]; 16];
+    let mut multiples = [Jacobian::default(); 16];
+    multiples[0] = Jacobian::from(p);
+    for i in 1..16 {
+        // Of points with different factors below n: no exception.
+        multiples[i] = match i % 2 {
+            1 => multiples[i / 2].double(f),
+            _ => multiples[i - 1].add_affine(f, p, Choice::from(0)),
+        };
+    }
+    for (words, multiple) in table.iter_mut().zip(&multiples) {
+        *words = Cached::of(f, multiple).to_words();
+    }
+    // 52 windows: the top one holds bit 255 and zeros.
+    let mut sum = Jacobian::INFINITY;
+    for window in (0..52).rev() {
+        for _ in 0..W {
+            sum = sum.double(f);
+        }
+        let at = W as i32 * window;
+        let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, at - 1, W + 1));
+        let entry = Cached::from_words(&f.lookup(&table, digit)).neg_if(negative);
+        sum = match window {
+            0 => sum.add_complete(f, &entry),
+            _ => sum.add_distinct(f, &entry),
+        };
+    }
+    multiples.zeroize();
+    table.zeroize();
+    sum
+}
+
+/// u·G + v·P of public numbers, as a verification needs.
+///
+/// Non-adjacent forms share the doublings: G's of width 7, because the first window of the table of
+/// G holds its multiples up to 64, P's of width 5, for which eight odd multiples are computed.
+pub(super) fn mul_add_vartime(f: impl Field, u: &Scalar, v: &Scalar, p: &Affine) -> Jacobian {
+    let twice = Cached::of(f, &Jacobian::from(p).double(f));
+    let mut odd = [Jacobian::from(p); 8];
+    for i in 1..8 {
+        odd[i] = odd[i - 1].add_vartime(f, &twice);
+    }
+    let odd = odd.map(|multiple| Cached::of(f, &multiple));
+    let (of_g, of_p) = (non_adjacent_vartime::<7>(u), non_adjacent_vartime::<5>(v));
+    let mut sum = Jacobian::INFINITY;
+    for (digit_of_g, digit_of_p) in of_g.into_iter().zip(of_p).rev() {
+        sum = sum.double(f);
+        if digit_of_p != 0 {
+            let multiple = &odd[usize::from(digit_of_p.unsigned_abs() / 2)];
+            let negative = Choice::from(u8::from(digit_of_p < 0));
+            sum = sum.add_vartime(f, &multiple.neg_if(negative));
+        }
+        if digit_of_g != 0 {
+            let multiple = base::small_vartime(digit_of_g.unsigned_abs());
+            let negative = digit_of_g < 0;
+            sum = sum.add_affine_vartime(f, &if negative { multiple.neg() } else { multiple });
+        }
+    }
+    sum
+}
+
+/// The digits of width w, lowest first: zero or odd, below 2^(w − 1) in magnitude, and any two that
+/// are not zero at least w apart.
+fn non_adjacent_vartime<const WIDTH: u32>(k: &Scalar) -> [i8; 257] {
+    let mut digits = [0; 257];
+    let mut carry = 0;
+    let mut at = 0;
+    while at < 257 {
+        let bit = limbs::bits(&k.0, at as i32, 1);
+        if bit == carry {
+            at += 1;
+            continue;
+        }
+        let window = limbs::bits(&k.0, at as i32, WIDTH) + carry;
+        carry = window >> (WIDTH - 1);
+        digits[at] = (window as i32 - ((carry as i32) << WIDTH)) as i8;
+        at += WIDTH as usize;
+    }
+    digits
+}
