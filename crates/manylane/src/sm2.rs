@@ -6,6 +6,10 @@
 //! | a public key from its point | [`PublicKey::from_sec1_bytes`] |
 //! | sign, verify | [`SecretKey::sign`], [`PublicKey::verify`] |
 //! | many messages with one key, streams | [`Signer`], [`Verifier`] |
+//! | read a key in whatever form | [`SecretKey::decode`], [`PublicKey::decode`] |
+//! | write a key: PEM, DER, hexadecimal digits | [`SecretKey::to_pkcs8_pem`], [`PublicKey::to_pem`], … |
+//! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
+//! | forms of signatures and ciphertexts | [`Signature::from_der`], [`Ciphertext`], [`CiphertextForm`] |
 //!
 //! ```
 //! use manylane::sm2::{DEFAULT_ID, SecretKey};
@@ -20,6 +24,7 @@
 //! not: verification, and reading of public keys.
 
 mod base;
+mod encoding;
 mod field;
 mod id;
 mod key;
@@ -31,6 +36,10 @@ mod scalar;
 mod sign;
 
 pub use self::{
+    encoding::{
+        Ciphertext, CiphertextForm, Encryption, Head, KeyCipher, MAX_HEAD_LEN, MAX_ITERATIONS, Prf,
+        ReadHead,
+    },
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},
     sign::{Signature, Signer, Verifier},

@@ -1,0 +1,43 @@
+//! Bytes and text of keys, signatures and ciphertexts.
+
+mod ciphertext;
+mod pbes2;
+mod pem;
+mod private;
+mod public;
+mod signature;
+mod tlv;
+
+use der::asn1::ObjectIdentifier;
+use spki::AlgorithmIdentifierRef;
+
+use crate::Error;
+
+pub use self::{
+    ciphertext::{Ciphertext, CiphertextForm, Head, MAX_HEAD_LEN, ReadHead},
+    pbes2::{Encryption, KeyCipher, MAX_ITERATIONS, Prf},
+};
+
+/// id-ecPublicKey (RFC 5480).
+const EC_PUBLIC_KEY: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
+
+/// The curve of GB/T 32918.5; some write it as the algorithm itself.
+const CURVE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.156.10197.1.301");
+
+/// Whether a key of this algorithm is a key on the curve.
+fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> {
+    let parameters = algorithm.parameters;
+    let curve = || parameters.and_then(|any| any.decode_as::<ObjectIdentifier>().ok());
+    let right = match algorithm.oid {
+        EC_PUBLIC_KEY => curve() == Some(CURVE),
+        CURVE => parameters.is_none_or(|any| any.is_null()) || curve() == Some(CURVE),
+        _ => false,
+    };
+    if right { Ok(()) } else { Err(Error::Encoding("the key is not one of SM2's curve")) }
+}
+
+/// Text less the white space around it, as files of hexadecimal digits have.
+fn hex_digits(text: &[u8]) -> Option<&[u8]> {
+    let digits = text.trim_ascii();
+    (!digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)).then_some(digits)
+}
