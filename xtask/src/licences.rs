@@ -24,10 +24,13 @@ const ALLOWED: [&str; 10] = [
 ];
 
 /// Crates whose traits or buffers cross between crates: two versions are two incompatible worlds.
-const SINGLE: [&str; 8] = [
+const SINGLE: [&str; 11] = [
     "digest",
     "crypto-common",
     "block-buffer",
+    "cipher",
+    "der",
+    "spki",
     "hybrid-array",
     "hmac",
     "hkdf",

@@ -60,23 +60,22 @@ pub enum KeyCipher {
 /// RFC 8018. The default is HMAC-SM3, SM4 and 600,000 iterations, which take about 0.2 s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encryption {
-    /// PBKDF2's function.
-    pub prf: Prf,
-    /// The cipher.
-    pub cipher: KeyCipher,
+    prf: Prf,
+    cipher: KeyCipher,
     iterations: u32,
 }
 
 impl Default for Encryption {
     fn default() -> Self {
-        Encryption { prf: Prf::HmacSm3, cipher: KeyCipher::Sm4Cbc, iterations: 600_000 }
+        Encryption::new(Prf::HmacSm3, KeyCipher::Sm4Cbc)
     }
 }
 
 impl Encryption {
-    /// What OpenSSL 3.0 reads: HMAC-SHA-256 and AES-256.
-    pub fn sha256() -> Self {
-        Encryption { prf: Prf::HmacSha256, cipher: KeyCipher::Aes256Cbc, ..Self::default() }
+    /// With 600,000 iterations. OpenSSL 3.0 reads [`Prf::HmacSha256`] only, with any of the ciphers;
+    /// GmSSL reads the default only.
+    pub const fn new(prf: Prf, cipher: KeyCipher) -> Self {
+        Encryption { prf, cipher, iterations: 600_000 }
     }
 
     /// With another number of iterations.

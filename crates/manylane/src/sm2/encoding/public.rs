@@ -1,9 +1,6 @@
 //! Forms of public keys: SubjectPublicKeyInfo (RFC 5480), certificates, PEM, hexadecimal digits.
 
-use der::{
-    AnyRef, Decode as _, Encode as _, Reader as _, SliceReader, Tag, Tagged as _,
-    asn1::BitStringRef,
-};
+use der::{AnyRef, Decode as _, Encode as _, SliceReader, Tag, Tagged as _, asn1::BitStringRef};
 use spki::{AlgorithmIdentifier, SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
 
 use super::{CURVE, EC_PUBLIC_KEY, check_algorithm, hex_digits, pem};
@@ -36,7 +33,7 @@ impl PublicKey {
             let tbs = AnyRef::decode(&mut parts)?;
             tbs.tag().assert_eq(Tag::Sequence)?;
             let mut fields = SliceReader::new(tbs.value())?;
-            let version = fields.peek_tag()?.is_context_specific();
+            let version = Tag::peek(&fields)?.is_context_specific();
             for _ in 0..5 + usize::from(version) {
                 AnyRef::decode(&mut fields)?;
             }

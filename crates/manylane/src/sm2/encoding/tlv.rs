@@ -30,7 +30,7 @@ impl<'a> Reader<'a> {
         }
         self.rest = rest;
         let count = match first {
-            0..0x80 => return Some(u64::from(first)),
+            0..=0x7f => return Some(u64::from(first)),
             0x81..=0x88 => usize::from(first - 0x80),
             _ => return None,
         };
