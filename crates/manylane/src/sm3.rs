@@ -22,6 +22,7 @@ mod avx512;
 mod bmi2;
 mod body;
 mod core;
+pub(crate) mod counter;
 mod dispatch;
 mod hmac;
 mod lanes;

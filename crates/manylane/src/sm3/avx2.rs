@@ -4,8 +4,9 @@
 use ::core::arch::x86_64::*;
 
 use super::{
-    Kernel, Machine,
+    DIGEST_LEN, Kernel, Machine,
     body::{self, Vector},
+    counter::groups,
     dispatch::{Expanded, State, common_blocks},
 };
 use crate::cpu::Avx2;
@@ -70,6 +71,19 @@ impl Vector for U32x8 {
         unsafe { _mm256_storeu_si256(lanes.cast(), self.0) }
     }
     #[inline(always)]
+    unsafe fn xor_digests(v: [Self; 8], data: *mut u8) {
+        // SAFETY: the caller's proof, and its 256 bytes.
+        unsafe {
+            let (low, high) = (halves([v[0], v[1], v[2], v[3]]), halves([v[4], v[5], v[6], v[7]]));
+            for i in 0..4 {
+                let first = _mm256_permute2x128_si256::<0x20>(low[i], high[i]);
+                let second = _mm256_permute2x128_si256::<0x31>(low[i], high[i]);
+                xor_one(data.add(32 * i), first);
+                xor_one(data.add(32 * (4 + i)), second);
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn p0(self) -> Self {
         // SAFETY: the caller's proof. x ^ ((x ^ (x <<< 8)) <<< 9): six operations for eight.
         unsafe { self.xor(self.xor(self.rol8()).rol::<9>()) }
@@ -96,6 +110,44 @@ impl U32x8 {
     }
 }
 
+/// Four words of eight lanes, turned around: half q of vector i is those of lane 4 q + i.
+///
+/// # Safety
+/// The processor has AVX2.
+#[inline(always)]
+unsafe fn halves(v: [U32x8; 4]) -> [__m256i; 4] {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let a = _mm256_unpacklo_epi32(v[0].0, v[1].0);
+        let b = _mm256_unpacklo_epi32(v[2].0, v[3].0);
+        let c = _mm256_unpackhi_epi32(v[0].0, v[1].0);
+        let d = _mm256_unpackhi_epi32(v[2].0, v[3].0);
+        [
+            _mm256_unpacklo_epi64(a, b),
+            _mm256_unpackhi_epi64(a, b),
+            _mm256_unpacklo_epi64(c, d),
+            _mm256_unpackhi_epi64(c, d),
+        ]
+    }
+}
+
+/// Xors the words of a digest into `data`.
+///
+/// # Safety
+/// The processor has AVX2, and `data` is valid for reads and writes of 32 bytes.
+#[inline(always)]
+unsafe fn xor_one(data: *mut u8, digest: __m256i) {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let swap = _mm256_broadcastsi128_si256(_mm_setr_epi8(
+            3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
+        ));
+        let digest = _mm256_shuffle_epi8(digest, swap);
+        let data = data.cast();
+        _mm256_storeu_si256(data, _mm256_xor_si256(_mm256_loadu_si256(data), digest));
+    }
+}
+
 /// CF over the blocks of `inputs`, lane by lane.
 pub(super) fn compress_lanes(_: Avx2, v: &mut State<LANES>, inputs: &[&[u8]; LANES]) -> Kernel {
     let blocks = common_blocks(inputs);
@@ -108,6 +160,18 @@ pub(super) fn compress_lanes(_: Avx2, v: &mut State<LANES>, inputs: &[&[u8]; LAN
 pub(super) fn compress_constant(_: Avx2, v: &mut State<LANES>, block: &Expanded) -> Kernel {
     // SAFETY: the token proves the feature.
     unsafe { constant(v, block) };
+    KERNEL
+}
+
+/// CF of counter blocks, xored into `data`.
+pub(super) fn xor_counters(
+    _: Avx2,
+    v: &[u32; 8],
+    counter: u32,
+    data: &mut [[u8; DIGEST_LEN]],
+) -> Kernel {
+    // SAFETY: the token proves the feature.
+    unsafe { counters(v, counter, data) };
     KERNEL
 }
 
@@ -165,4 +229,12 @@ pub(super) unsafe fn transpose(rows: [*const u8; 8]) -> [U32x8; 8] {
 fn constant(v: &mut State<LANES>, block: &Expanded) {
     // SAFETY: the feature is enabled here.
     unsafe { body::compress_constant::<U32x8, LANES>(v, block) }
+}
+
+#[target_feature(enable = "avx2")]
+fn counters(v: &[u32; 8], counter: u32, data: &mut [[u8; DIGEST_LEN]]) {
+    groups::<LANES>(counter, data, |words, data| {
+        // SAFETY: the feature is enabled here; `data` has 32 bytes for each lane.
+        unsafe { body::xor_counters::<U32x8, LANES>(v, words, data.as_mut_ptr().cast()) };
+    });
 }

@@ -4,8 +4,9 @@
 use ::core::arch::x86_64::*;
 
 use super::{
-    Kernel, Machine, bmi2,
+    DIGEST_LEN, Kernel, Machine, bmi2,
     body::{self, Vector},
+    counter::groups,
     dispatch::{Expanded, State, common_blocks},
 };
 use crate::cpu::Avx512;
@@ -65,6 +66,62 @@ impl Vector for U32x16 {
         // SAFETY: the caller's sixteen words.
         unsafe { _mm512_storeu_si512(lanes.cast(), self.0) }
     }
+    #[inline(always)]
+    unsafe fn xor_digests(v: [Self; 8], data: *mut u8) {
+        // SAFETY: the caller's proof, and its 512 bytes.
+        unsafe {
+            let (low, high) =
+                (quarters([v[0], v[1], v[2], v[3]]), quarters([v[4], v[5], v[6], v[7]]));
+            for i in [0, 2] {
+                let a = _mm512_shuffle_i32x4::<0x44>(low[i], high[i]);
+                let b = _mm512_shuffle_i32x4::<0x44>(low[i + 1], high[i + 1]);
+                let c = _mm512_shuffle_i32x4::<0xee>(low[i], high[i]);
+                let d = _mm512_shuffle_i32x4::<0xee>(low[i + 1], high[i + 1]);
+                xor_two(data.add(32 * i), _mm512_shuffle_i32x4::<0x88>(a, b));
+                xor_two(data.add(32 * (4 + i)), _mm512_shuffle_i32x4::<0xdd>(a, b));
+                xor_two(data.add(32 * (8 + i)), _mm512_shuffle_i32x4::<0x88>(c, d));
+                xor_two(data.add(32 * (12 + i)), _mm512_shuffle_i32x4::<0xdd>(c, d));
+            }
+        }
+    }
+}
+
+/// Four words of sixteen lanes, turned around: quarter q of vector i is those of lane 4 q + i.
+///
+/// # Safety
+/// The processor has AVX-512 F.
+#[inline(always)]
+unsafe fn quarters(v: [U32x16; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let a = _mm512_unpacklo_epi32(v[0].0, v[1].0);
+        let b = _mm512_unpacklo_epi32(v[2].0, v[3].0);
+        let c = _mm512_unpackhi_epi32(v[0].0, v[1].0);
+        let d = _mm512_unpackhi_epi32(v[2].0, v[3].0);
+        [
+            _mm512_unpacklo_epi64(a, b),
+            _mm512_unpackhi_epi64(a, b),
+            _mm512_unpacklo_epi64(c, d),
+            _mm512_unpackhi_epi64(c, d),
+        ]
+    }
+}
+
+/// Xors the words of two digests into `data`.
+///
+/// # Safety
+/// The processor has AVX-512 F and BW, and `data` is valid for reads and writes of 64 bytes.
+#[inline(always)]
+unsafe fn xor_two(data: *mut u8, digests: __m512i) {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let swap = _mm512_broadcast_i32x4(_mm_setr_epi8(
+            3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12,
+        ));
+        let digests = _mm512_shuffle_epi8(digests, swap);
+        let data = data.cast();
+        _mm512_storeu_si512(data, _mm512_xor_si512(_mm512_loadu_si512(data), digests));
+    }
 }
 
 /// CF over consecutive blocks of one stream.
@@ -84,6 +141,18 @@ pub(super) fn compress_lanes(_: Avx512, v: &mut State<LANES>, inputs: &[&[u8]; L
 pub(super) fn compress_constant(_: Avx512, v: &mut State<LANES>, block: &Expanded) -> Kernel {
     // SAFETY: the token proves the features.
     unsafe { constant(v, block) };
+    KERNEL
+}
+
+/// CF of counter blocks, xored into `data`.
+pub(super) fn xor_counters(
+    _: Avx512,
+    v: &[u32; 8],
+    counter: u32,
+    data: &mut [[u8; DIGEST_LEN]],
+) -> Kernel {
+    // SAFETY: the token proves the features.
+    unsafe { counters(v, counter, data) };
     KERNEL
 }
 
@@ -144,4 +213,12 @@ pub(super) unsafe fn transpose(block: impl Fn(usize) -> *const u8) -> [U32x16; 1
         }
         w
     }
+}
+
+#[target_feature(enable = "avx512f,avx512bw")]
+fn counters(v: &[u32; 8], counter: u32, data: &mut [[u8; DIGEST_LEN]]) {
+    groups::<LANES>(counter, data, |words, data| {
+        // SAFETY: the features are enabled here; `data` has 32 bytes for each lane.
+        unsafe { body::xor_counters::<U32x16, LANES>(v, words, data.as_mut_ptr().cast()) };
+    });
 }

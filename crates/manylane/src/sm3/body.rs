@@ -8,6 +8,7 @@
 
 use super::{
     T,
+    counter::{LANE_WORDS, VARIES, WORDS},
     dispatch::{Expanded, State},
 };
 
@@ -32,6 +33,8 @@ pub(super) trait Vector: Copy {
     unsafe fn load(lanes: *const u32) -> Self;
     /// Stores the words to `lanes`.
     unsafe fn store(self, lanes: *mut u32);
+    /// Xors the words of `v`, lane by lane as big-endian bytes, into 32 bytes a lane at `data`.
+    unsafe fn xor_digests(v: [Self; 8], data: *mut u8);
 
     /// Exclusive or of three.
     #[inline(always)]
@@ -195,5 +198,42 @@ pub(super) unsafe fn compress_constant<V: Vector, const L: usize>(
         for i in 0..8 {
             v[i].store(state.0[i].as_mut_ptr());
         }
+    }
+}
+
+/// CF from the chaining value `v` of as many counter blocks as there are lanes, which share `words`,
+/// xored into 32 bytes a lane at `data`.
+///
+/// # Safety
+/// The processor has `V`'s machine, `V` has `L` lanes, and `data` is valid for reads and writes of
+/// 32 `L` bytes.
+#[inline(always)]
+pub(super) unsafe fn xor_counters<V: Vector, const L: usize>(
+    v: &[u32; 8],
+    words: &[u32; WORDS],
+    data: *mut u8,
+) {
+    const { assert!(size_of::<V>() == 4 * L && L <= 16) };
+    // SAFETY: rows of the lanes' words have sixteen, of which `V` loads `L`; the rest is the
+    // caller's proof.
+    unsafe {
+        let mut lanes = [V::splat(0); 8];
+        for i in 0..8 {
+            lanes[i] = V::splat(v[i]);
+        }
+        let v = &mut lanes;
+        macro_rules! word {
+            ($j:expr) => {{
+                let shared = V::splat(words[$j]);
+                if VARIES[$j] { shared.xor(V::load(LANE_WORDS.0[$j].as_ptr())) } else { shared }
+            }};
+        }
+        macro_rules! words {
+            ($j:expr) => {
+                (word!($j), word!(64 + $j))
+            };
+        }
+        rounds64!(v, words);
+        V::xor_digests(lanes, data);
     }
 }

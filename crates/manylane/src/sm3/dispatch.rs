@@ -87,6 +87,13 @@ pub(super) trait Lanes<const L: usize>: Copy {
 
     /// CF of one block that all lanes share.
     fn compress_constant(self, v: &mut State<L>, block: &Expanded) -> Kernel;
+
+    /// CF from the chaining value `v` of counter blocks, from the one with `counter`, xored into
+    /// `data`.
+    ///
+    /// # Panics
+    /// Unless `counter` and `data.len()` are multiples of `L`.
+    fn xor_counters(self, v: &[u32; 8], counter: u32, data: &mut [[u8; DIGEST_LEN]]) -> Kernel;
 }
 
 /// Proof of [`Machine::Portable`], which needs none.
@@ -235,6 +242,16 @@ macro_rules! lanes {
                 block: &Expanded,
             ) -> Kernel {
                 $file::compress_constant(self, v, block)
+            }
+
+            #[inline]
+            fn xor_counters(
+                self,
+                v: &[u32; 8],
+                counter: u32,
+                data: &mut [[u8; DIGEST_LEN]],
+            ) -> Kernel {
+                $file::xor_counters(self, v, counter, data)
             }
         }
     };

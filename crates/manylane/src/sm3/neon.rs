@@ -9,8 +9,9 @@
 use ::core::arch::{aarch64::*, asm};
 
 use super::{
-    Kernel, Machine,
+    DIGEST_LEN, Kernel, Machine,
     body::{self, Vector},
+    counter::groups,
     dispatch::{Expanded, State, common_blocks},
 };
 use crate::cpu::Neon;
@@ -80,6 +81,24 @@ impl Vector for U32x8 {
         }
     }
     #[inline(always)]
+    unsafe fn xor_digests(v: [Self; 8], data: *mut u8) {
+        // SAFETY: the caller's proof, and its 256 bytes.
+        unsafe {
+            for half in 0..2 {
+                let words = |i: usize| v[4 * half + i];
+                let groups = [
+                    turn([words(0).0, words(1).0, words(2).0, words(3).0]),
+                    turn([words(0).1, words(1).1, words(2).1, words(3).1]),
+                ];
+                for (lane, words) in groups.as_flattened().iter().enumerate() {
+                    let data = data.add(32 * lane + 16 * half);
+                    let words = vrev32q_u8(vreinterpretq_u8_u32(*words));
+                    vst1q_u8(data, veorq_u8(vld1q_u8(data), words));
+                }
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn p1(self) -> Self {
         // SAFETY: the caller's proof. x ^ ((x ^ (x <<< 8)) <<< 15): five operations for six. It
         // is a longer chain, for which P_1 has the time that P_0 has not.
@@ -140,6 +159,18 @@ pub(super) fn compress_constant(_: Neon, v: &mut State<LANES>, block: &Expanded)
     KERNEL
 }
 
+/// CF of counter blocks, xored into `data`.
+pub(super) fn xor_counters(
+    _: Neon,
+    v: &[u32; 8],
+    counter: u32,
+    data: &mut [[u8; DIGEST_LEN]],
+) -> Kernel {
+    // SAFETY: the token proves the feature.
+    unsafe { counters(v, counter, data) };
+    KERNEL
+}
+
 /// # Safety
 /// Each of `inputs` points to `blocks` blocks.
 // The feature is part of every target's baseline, so that, unlike on other machines, only the
@@ -173,7 +204,18 @@ unsafe fn transpose(rows: [*const u8; 4]) -> [uint32x4_t; 4] {
     // SAFETY: the caller's proof.
     unsafe {
         let row = |lane: usize| vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(rows[lane])));
-        let [r0, r1, r2, r3] = [row(0), row(1), row(2), row(3)];
+        turn([row(0), row(1), row(2), row(3)])
+    }
+}
+
+/// A matrix of four rows of four words, turned around.
+///
+/// # Safety
+/// The processor has Advanced SIMD.
+#[inline(always)]
+unsafe fn turn([r0, r1, r2, r3]: [uint32x4_t; 4]) -> [uint32x4_t; 4] {
+    // SAFETY: the caller's proof.
+    unsafe {
         let pairs = |words| vreinterpretq_u64_u32(words);
         let (even01, odd01) = (pairs(vtrn1q_u32(r0, r1)), pairs(vtrn2q_u32(r0, r1)));
         let (even23, odd23) = (pairs(vtrn1q_u32(r2, r3)), pairs(vtrn2q_u32(r2, r3)));
@@ -191,4 +233,13 @@ unsafe fn transpose(rows: [*const u8; 4]) -> [uint32x4_t; 4] {
 fn constant(v: &mut State<LANES>, block: &Expanded) {
     // SAFETY: the feature is enabled here.
     unsafe { body::compress_constant::<U32x8, LANES>(v, block) }
+}
+
+#[inline(never)]
+#[target_feature(enable = "neon")]
+fn counters(v: &[u32; 8], counter: u32, data: &mut [[u8; DIGEST_LEN]]) {
+    groups::<LANES>(counter, data, |words, data| {
+        // SAFETY: the feature is enabled here; `data` has 32 bytes for each lane.
+        unsafe { body::xor_counters::<U32x8, LANES>(v, words, data.as_mut_ptr().cast()) };
+    });
 }

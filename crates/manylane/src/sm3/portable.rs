@@ -1,9 +1,11 @@
 //! SM3 compression in plain Rust: one lane, any processor.
 
 use super::{
-    Kernel, Machine, T,
+    DIGEST_LEN, Kernel, Machine, T,
+    counter::groups,
     dispatch::{Expanded, Portable, State, common_blocks},
 };
+use crate::ct::wipe_words;
 
 /// Inputs that [`compress_lanes`] takes side by side.
 pub(super) const LANES: usize = 1;
@@ -30,20 +32,30 @@ fn p0(x: u32) -> u32 {
 
 /// P_1 of GB/T 32905-2016, clause 4.4.
 #[inline(always)]
-fn p1(x: u32) -> u32 {
+const fn p1(x: u32) -> u32 {
     x ^ x.rotate_left(15) ^ x.rotate_left(23)
 }
 
 /// The message expansion of GB/T 32905-2016, clause 5.3.2: W_0 … W_67 of one block.
 pub(super) fn expand(block: &[u8; 64]) -> [u32; 68] {
+    let words = block.as_chunks::<4>().0;
+    expand_words(::core::array::from_fn(|j| u32::from_be_bytes(words[j])))
+}
+
+/// [`expand`] from the block's sixteen words.
+#[inline(always)]
+pub(super) const fn expand_words(words: [u32; 16]) -> [u32; 68] {
     let mut w = [0; 68];
-    for (word, bytes) in w.iter_mut().zip(block.as_chunks::<4>().0) {
-        *word = u32::from_be_bytes(*bytes);
-    }
-    for j in 16..68 {
-        w[j] = p1(w[j - 16] ^ w[j - 9] ^ w[j - 3].rotate_left(15))
-            ^ w[j - 13].rotate_left(7)
-            ^ w[j - 6];
+    let mut j = 0;
+    while j < 68 {
+        w[j] = if j < 16 {
+            words[j]
+        } else {
+            p1(w[j - 16] ^ w[j - 9] ^ w[j - 3].rotate_left(15))
+                ^ w[j - 13].rotate_left(7)
+                ^ w[j - 6]
+        };
+        j += 1;
     }
     w
 }
@@ -88,5 +100,25 @@ pub(super) fn compress_constant(_: Portable, v: &mut State<LANES>, block: &Expan
     let mut lane = v.get(0);
     round64(&mut lane, &block.w, &block.w_prime);
     v.set(0, &lane);
+    KERNEL
+}
+
+/// CF of counter blocks, xored into `data`.
+pub(super) fn xor_counters(
+    _: Portable,
+    v: &[u32; 8],
+    counter: u32,
+    data: &mut [[u8; DIGEST_LEN]],
+) -> Kernel {
+    let mut lane = *v;
+    groups::<LANES>(counter, data, |words, [data]| {
+        lane = *v;
+        let ([w, w_prime], []) = words.as_chunks() else { unreachable!("128 words") };
+        round64(&mut lane, w, w_prime);
+        for (bytes, word) in data.as_chunks_mut::<4>().0.iter_mut().zip(lane) {
+            *bytes = (u32::from_be_bytes(*bytes) ^ word).to_be_bytes();
+        }
+    });
+    wipe_words(&mut lane);
     KERNEL
 }

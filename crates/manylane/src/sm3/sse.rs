@@ -4,8 +4,9 @@
 use ::core::arch::x86_64::*;
 
 use super::{
-    Kernel, Machine,
+    DIGEST_LEN, Kernel, Machine,
     body::{self, Vector},
+    counter::groups,
     dispatch::{Expanded, State, common_blocks},
 };
 use crate::cpu::Sse;
@@ -67,6 +68,29 @@ impl Vector for U32x4 {
         unsafe { _mm_storeu_si128(lanes.cast(), self.0) }
     }
     #[inline(always)]
+    unsafe fn xor_digests(v: [Self; 8], data: *mut u8) {
+        // SAFETY: the caller's proof, and its 128 bytes.
+        unsafe {
+            let swap = _mm_setr_epi8(3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 15, 14, 13, 12);
+            for half in 0..2 {
+                let [r0, r1, r2, r3] = [0, 1, 2, 3].map(|i| v[4 * half + i].0);
+                let (a, b) = (_mm_unpacklo_epi32(r0, r1), _mm_unpacklo_epi32(r2, r3));
+                let (c, d) = (_mm_unpackhi_epi32(r0, r1), _mm_unpackhi_epi32(r2, r3));
+                let lanes = [
+                    _mm_unpacklo_epi64(a, b),
+                    _mm_unpackhi_epi64(a, b),
+                    _mm_unpacklo_epi64(c, d),
+                    _mm_unpackhi_epi64(c, d),
+                ];
+                for (lane, words) in lanes.into_iter().enumerate() {
+                    let data = data.add(32 * lane + 16 * half).cast();
+                    let words = _mm_shuffle_epi8(words, swap);
+                    _mm_storeu_si128(data, _mm_xor_si128(_mm_loadu_si128(data), words));
+                }
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn p0(self) -> Self {
         // SAFETY: the caller's proof. x ^ ((x ^ (x <<< 8)) <<< 9): one shuffle for a rotation.
         unsafe { self.xor(self.xor(self.rol8()).rol::<9>()) }
@@ -110,6 +134,18 @@ pub(super) fn compress_constant(_: Sse, v: &mut State<LANES>, block: &Expanded) 
     KERNEL
 }
 
+/// CF of counter blocks, xored into `data`.
+pub(super) fn xor_counters(
+    _: Sse,
+    v: &[u32; 8],
+    counter: u32,
+    data: &mut [[u8; DIGEST_LEN]],
+) -> Kernel {
+    // SAFETY: the token proves the features.
+    unsafe { counters(v, counter, data) };
+    KERNEL
+}
+
 /// # Safety
 /// Each of `inputs` points to `blocks` blocks.
 #[target_feature(enable = "ssse3,sse4.1")]
@@ -143,4 +179,12 @@ unsafe fn compress(v: &mut State<LANES>, inputs: &[*const u8; LANES], blocks: us
 fn constant(v: &mut State<LANES>, block: &Expanded) {
     // SAFETY: the features are enabled here.
     unsafe { body::compress_constant::<U32x4, LANES>(v, block) }
+}
+
+#[target_feature(enable = "ssse3,sse4.1")]
+fn counters(v: &[u32; 8], counter: u32, data: &mut [[u8; DIGEST_LEN]]) {
+    groups::<LANES>(counter, data, |words, data| {
+        // SAFETY: the features are enabled here; `data` has 32 bytes for each lane.
+        unsafe { body::xor_counters::<U32x4, LANES>(v, words, data.as_mut_ptr().cast()) };
+    });
 }
