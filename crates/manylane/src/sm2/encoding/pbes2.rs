@@ -286,7 +286,7 @@ pub(super) fn seal(info: &[u8], password: &[u8], how: &Encryption) -> Result<Vec
 
     let iterations = how.iterations.to_der().expect("at most 6 bytes");
     let mut kdf = vec![element(OCTET_STRING, &salt), iterations];
-    // GmSSL 3.1 wants the key's length said; OpenSSL leaves it out.
+    // GmSSL says how long the key is, OpenSSL does not.
     if how.prf == Prf::HmacSm3 {
         kdf.push(element(INTEGER, &[key.len() as u8]));
     }

@@ -129,7 +129,7 @@ impl SecretKey {
     }
 
     /// Writes PrivateKeyInfo of PKCS #8 in DER. The ECPrivateKey inside has the curve once more and
-    /// the public key: GmSSL up to 3.1 reads no other.
+    /// the public key: some versions of GmSSL 3 read no other.
     pub fn to_pkcs8_der(&self) -> Zeroizing<Vec<u8>> {
         let key = self.to_sec1_der();
         let algorithm =
