@@ -20,6 +20,7 @@ mod avx2;
 mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod bmi2;
+pub(crate) mod beside;
 mod body;
 mod core;
 pub(crate) mod counter;

@@ -419,6 +419,43 @@ macro_rules! three_word_part_avx512vl {
     };
 }
 
+/// The chaining value at r11 into the registers.
+macro_rules! load_state {
+    () => {
+        concat!(
+            "mov eax, dword ptr [r11]\n mov ecx, dword ptr [r11 + 4]\n",
+            "mov edx, dword ptr [r11 + 8]\n mov esi, dword ptr [r11 + 12]\n",
+            "mov edi, dword ptr [r11 + 16]\n mov r8d, dword ptr [r11 + 20]\n",
+            "mov r9d, dword ptr [r11 + 24]\n mov r10d, dword ptr [r11 + 28]\n",
+        )
+    };
+}
+
+/// One block, and on to the next: the stack holds, from 8 bytes on, the row that `$part` expands,
+/// which moves `$step` bytes, and the address of V.
+macro_rules! block {
+    ($sum:ident, $row:literal, $step:literal, $before:expr, $part:ident) => {
+        concat!(
+            "mov r14d, edi\n xor r14d, r8d\n xor r14d, r9d\n",
+            $before,
+            rounds64!($sum, $row, $part),
+            "mov r11, qword ptr [rsp + 16]\n",
+            "xor eax, dword ptr [r11]\n mov dword ptr [r11], eax\n",
+            "xor ecx, dword ptr [r11 + 4]\n mov dword ptr [r11 + 4], ecx\n",
+            "xor edx, dword ptr [r11 + 8]\n mov dword ptr [r11 + 8], edx\n",
+            "xor esi, dword ptr [r11 + 12]\n mov dword ptr [r11 + 12], esi\n",
+            "xor edi, dword ptr [r11 + 16]\n mov dword ptr [r11 + 16], edi\n",
+            "xor r8d, dword ptr [r11 + 20]\n mov dword ptr [r11 + 20], r8d\n",
+            "xor r9d, dword ptr [r11 + 24]\n mov dword ptr [r11 + 24], r9d\n",
+            "xor r10d, dword ptr [r11 + 28]\n mov dword ptr [r11 + 28], r10d\n",
+            "add r15, 4\n",
+            "add qword ptr [rsp + 8], ",
+            $step,
+            "\n",
+        )
+    };
+}
+
 /// The rounds of `$count` blocks whose W begin at `$w`, chaining value at `$v`. `$next` is the first
 /// row of the schedule that `$part` expands; it moves `$step` bytes a block. On the stack: the count,
 /// the row, the address of V.
@@ -427,26 +464,10 @@ macro_rules! blocks_loop {
         asm_with_t!(
             concat!(
                 "push r11\n push r12\n push r13\n",
-                "mov eax, dword ptr [r11]\n mov ecx, dword ptr [r11 + 4]\n",
-                "mov edx, dword ptr [r11 + 8]\n mov esi, dword ptr [r11 + 12]\n",
-                "mov edi, dword ptr [r11 + 16]\n mov r8d, dword ptr [r11 + 20]\n",
-                "mov r9d, dword ptr [r11 + 24]\n mov r10d, dword ptr [r11 + 28]\n",
+                load_state!(),
                 ".p2align 5\n",
                 "2:\n",
-                "mov r14d, edi\n xor r14d, r8d\n xor r14d, r9d\n",
-                $before,
-                rounds64!($sum, $row, $part),
-                "mov r11, qword ptr [rsp + 16]\n",
-                "xor eax, dword ptr [r11]\n mov dword ptr [r11], eax\n",
-                "xor ecx, dword ptr [r11 + 4]\n mov dword ptr [r11 + 4], ecx\n",
-                "xor edx, dword ptr [r11 + 8]\n mov dword ptr [r11 + 8], edx\n",
-                "xor esi, dword ptr [r11 + 12]\n mov dword ptr [r11 + 12], esi\n",
-                "xor edi, dword ptr [r11 + 16]\n mov dword ptr [r11 + 16], edi\n",
-                "xor r8d, dword ptr [r11 + 20]\n mov dword ptr [r11 + 20], r8d\n",
-                "xor r9d, dword ptr [r11 + 24]\n mov dword ptr [r11 + 24], r9d\n",
-                "xor r10d, dword ptr [r11 + 28]\n mov dword ptr [r11 + 28], r10d\n",
-                "add r15, 4\n",
-                "add qword ptr [rsp + 8], ", $step, "\n",
+                block!($sum, $row, $step, $before, $part),
                 "dec qword ptr [rsp]\n",
                 "jnz 2b\n",
                 "add rsp, 24\n",
@@ -461,6 +482,8 @@ macro_rules! blocks_loop {
         )
     };
 }
+
+pub(super) mod beside;
 
 /// Fewer blocks than this are expanded each on its own: expanding in lanes takes as long for two
 /// blocks as for sixteen, and before the first batch there are no rounds to hide it. Measured, in
@@ -586,13 +609,7 @@ unsafe fn stream<V: Vector, const L: usize>(
         // reads the result: leaving that out would take a second copy of the rounds.
         unsafe {
             if let Some(batch) = following {
-                let w = transpose(batch);
-                for j in 0..16 {
-                    w[j].store((&raw mut (*next).w[j]).cast());
-                }
-                for j in 0..12 {
-                    w[j].xor(w[j + 4]).store((&raw mut (*next).w_prime[j]).cast());
-                }
+                first_rows(next, transpose(batch));
             }
             match current {
                 Some(batch) => rounds(v.as_mut_ptr(), now, next, batch.len()),
@@ -604,6 +621,23 @@ unsafe fn stream<V: Vector, const L: usize>(
         }
         (now, next) = (next, now);
         current = following;
+    }
+}
+
+/// The first rows of a schedule: sixteen of W, twelve of W'.
+///
+/// # Safety
+/// The processor has `V`'s machine; `schedule` is valid for writes.
+#[inline(always)]
+unsafe fn first_rows<V: Vector, const L: usize>(schedule: *mut Schedule<L>, w: [V; 16]) {
+    // SAFETY: the caller's proof.
+    unsafe {
+        for j in 0..16 {
+            w[j].store((&raw mut (*schedule).w[j]).cast());
+        }
+        for j in 0..12 {
+            w[j].xor(w[j + 4]).store((&raw mut (*schedule).w_prime[j]).cast());
+        }
     }
 }
 

@@ -256,7 +256,8 @@ impl Midstate {
         (digest, kernel)
     }
 
-    fn absorb(&mut self, mut more: &[u8], stream: Stream) {
+    /// Goes on over `more`.
+    pub(super) fn absorb(&mut self, mut more: &[u8], stream: Stream) {
         if self.rest_len > 0 {
             let take = more.len().min(64 - self.rest_len);
             self.rest[self.rest_len..][..take].copy_from_slice(&more[..take]);

@@ -126,6 +126,13 @@ impl Shared {
         }
         self.counter = counter;
     }
+
+    /// The words. Read one by one right after they were computed they would stay in registers, from
+    /// which it takes two shuffles to fill a vector with one of them; from memory, none.
+    #[inline(always)]
+    pub(super) fn words(&self) -> &[u32; WORDS] {
+        black_box(&self.words)
+    }
 }
 
 /// Calls `xor` for each group of `L` times 32 bytes in `data` with the words that the group shares.
@@ -143,9 +150,7 @@ pub(super) fn groups<const L: usize>(
     let mut shared = Shared::of(counter);
     for (i, data) in groups.iter_mut().enumerate() {
         shared.move_to(counter + (i * L) as u32);
-        // Words that are read one by one right after they were computed would stay in registers, from
-        // which it takes two shuffles to fill a vector with one of them; from memory, none.
-        xor(black_box(&shared.words), data);
+        xor(shared.words(), data);
     }
 }
 
@@ -178,12 +183,31 @@ impl Counters {
         counters
     }
 
+    /// The counter at `position`.
+    ///
+    /// # Panics
+    /// If one of `len` bytes from there has none: counters have 32 bits.
+    pub(super) fn counter(&self, position: u64, len: usize) -> u32 {
+        assert!(position + len as u64 <= 32 << 32, "counter past 32 bits");
+        (position / 32) as u32
+    }
+
+    /// The chaining value that counter blocks start from.
+    pub(super) fn chaining_value(&self) -> &[u32; 8] {
+        &self.v
+    }
+
+    /// The lanes.
+    pub(super) fn cell(&self) -> Cell {
+        self.cell
+    }
+
     /// Xors the key stream from `position` into `data`: which kernel did.
     ///
     /// # Panics
     /// If a position is 2³⁷ or more: counters have 32 bits.
     pub(crate) fn xor(&self, position: u64, data: &mut [u8]) -> Option<Kernel> {
-        assert!(position + data.len() as u64 <= 32 << 32, "counter past 32 bits");
+        self.counter(position, data.len());
         with_lanes!(self.cell, lanes => self.xor_lanes(lanes, position, data))
     }
 

@@ -127,6 +127,12 @@ impl Stream {
         })
     }
 
+    /// The fastest of the machines that are not more capable than one.
+    pub(super) fn best_up_to(machine: Machine) -> Self {
+        let on = |candidate| Stream::on(candidate).ok().filter(|_| candidate <= machine);
+        Stream::MACHINES.into_iter().rev().find_map(on).unwrap_or(Stream::Portable(Portable))
+    }
+
     /// That of one machine.
     pub(super) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {

@@ -1,0 +1,228 @@
+//! One stream's hash beside a key stream that is xored into it: SM2's C_3 and C_2.
+//!
+//! C_3 hashes x_2 || M || y_2, and C_2 = M ^ H(x_2 || y_2 || 1) || H(x_2 || y_2 || 2) …: on a common grid
+//! (see [`Counters`]), two counter blocks to each block of the hash. The hash is serial, the key
+//! stream is not, so where there is a kernel for both together the key stream's lanes run in the
+//! vector unit while the hash's rounds wait for each other in the scalar unit. Elsewhere they take
+//! turns, in pieces that stay in the first cache.
+
+use super::{
+    DIGEST_LEN, Midstate,
+    counter::Counters,
+    dispatch::{Cell, Stream},
+};
+use crate::{Error, cpu::Machine, ct::wipe_bytes};
+
+#[cfg(target_arch = "x86_64")]
+use super::bmi2;
+
+/// Which side of the key stream the hash is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// It hashes the data as they come.
+    Encrypt,
+    /// It hashes the data as they leave.
+    Decrypt,
+}
+
+/// Bytes that hash and key stream take in turns, where they take turns.
+const PIECE: usize = 4096;
+
+/// The hash of x_2 || M || y_2 and the key stream from x_2 || y_2, over an M that comes in parts.
+pub(crate) struct Beside {
+    hash: Midstate,
+    stream: Stream,
+    counters: Counters,
+    y2: [u8; 32],
+}
+
+impl Beside {
+    /// From x_2 || y_2.
+    pub(crate) fn new(shared: &[u8; 64]) -> Self {
+        Beside::of(shared, Stream::best(), Counters::after(shared))
+    }
+
+    /// [`new`](Self::new) on the lanes of one machine, and a stream of none that is more capable.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the machine has no kernel for lanes, or this processor lacks it.
+    pub(crate) fn new_on(machine: Machine, shared: &[u8; 64]) -> Result<Self, Error> {
+        let counters = Counters::after_on(machine, shared)?;
+        Ok(Beside::of(shared, Stream::best_up_to(machine), counters))
+    }
+
+    fn of(shared: &[u8; 64], stream: Stream, counters: Counters) -> Self {
+        let ([x2, y2], []) = shared.as_chunks() else { unreachable!("64 bytes") };
+        Beside { hash: Midstate::after(x2), stream, counters, y2: *y2 }
+    }
+
+    /// The next bytes of the message.
+    ///
+    /// # Panics
+    /// If there are more than the key stream has: 32 (2³² − 1).
+    pub(crate) fn update(&mut self, direction: Direction, data: &mut [u8]) {
+        let (first, data) = self.split_to_batch(data);
+        self.take_turns(direction, first);
+        let rest = self.together(direction, data);
+        self.take_turns(direction, rest);
+    }
+
+    /// C_3, if all of the message was there.
+    pub(crate) fn finish(&self) -> [u8; DIGEST_LEN] {
+        self.hash.finish_on(&self.y2, self.stream).0
+    }
+
+    /// Splits off what comes before the first whole batch of [`together`](Self::together); all, if
+    /// there are too few of them to pay.
+    fn split_to_batch<'a>(&self, data: &'a mut [u8]) -> (&'a mut [u8], &'a mut [u8]) {
+        let position = self.hash.prefix_len();
+        let batch = 64 * self.batch().unwrap_or(1) as u64;
+        let first = (position.next_multiple_of(batch) - position) as usize;
+        let pays = self.batch().is_some() && data.len() >= first + 2 * batch as usize;
+        data.split_at_mut(if pays { first } else { data.len() })
+    }
+
+    /// Blocks of a batch of the kernel for both together, if there is one.
+    fn batch(&self) -> Option<usize> {
+        match (self.stream, self.counters.cell()) {
+            #[cfg(target_arch = "x86_64")]
+            (Stream::Avx512(_), Cell::Avx512(_)) => Some(bmi2::beside::BATCH),
+            _ => None,
+        }
+    }
+
+    /// Whole batches, hash and key stream together. Returns what is left.
+    fn together<'a>(&mut self, direction: Direction, data: &'a mut [u8]) -> &'a mut [u8] {
+        let Some(batch) = self.batch().filter(|batch| data.len() >= 64 * batch) else {
+            return data;
+        };
+        let (body, rest) = data.split_at_mut(data.len() / (64 * batch) * (64 * batch));
+        let blocks = body.as_chunks_mut().0;
+        let counter = self.counters.counter(self.hash.prefix_len(), 64 * blocks.len());
+        let (v, key) = (&mut self.hash.v, self.counters.chaining_value());
+        match self.stream {
+            #[cfg(target_arch = "x86_64")]
+            Stream::Avx512(token) => {
+                bmi2::beside::crypt_avx512(token, v, key, counter, blocks, direction);
+            }
+            _ => unreachable!("a batch without a kernel"),
+        }
+        self.hash.blocks += blocks.len() as u64;
+        rest
+    }
+
+    fn take_turns(&mut self, direction: Direction, mut data: &mut [u8]) {
+        while !data.is_empty() {
+            let position = self.hash.prefix_len();
+            let len = (PIECE - position as usize % PIECE).min(data.len());
+            let (piece, rest) = data.split_at_mut(len);
+            if direction == Direction::Encrypt {
+                self.hash.absorb(piece, self.stream);
+            }
+            self.counters.xor(position, piece);
+            if direction == Direction::Decrypt {
+                self.hash.absorb(piece, self.stream);
+            }
+            data = rest;
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        wipe_bytes(&mut self.y2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm3;
+
+    fn shared(seed: u8) -> [u8; 64] {
+        std::array::from_fn(|i| (i as u8).wrapping_mul(41).wrapping_add(seed))
+    }
+
+    fn message(len: usize) -> Vec<u8> {
+        (0..len as u32).map(|i| (i.wrapping_mul(0x9e37_79b1) >> 24) as u8).collect()
+    }
+
+    /// C_2 and C_3 by the definition.
+    fn plain(z: &[u8; 64], message: &[u8]) -> (Vec<u8>, [u8; 32]) {
+        let key = (1u32..).flat_map(|i| sm3::hash(&[&z[..], &i.to_be_bytes()].concat()));
+        let c2 = message.iter().zip(key).map(|(byte, key)| byte ^ key).collect();
+        (c2, sm3::hash(&[&z[..32], message, &z[32..]].concat()))
+    }
+
+    /// Every machine with lanes, and the library's own choice.
+    fn all(z: &[u8; 64]) -> Vec<(String, Beside)> {
+        let on = |machine: Machine| Some((machine.to_string(), Beside::new_on(machine, z).ok()?));
+        let mut all: Vec<_> = Machine::ALL.into_iter().filter_map(on).collect();
+        assert!(all.iter().any(|(machine, _)| machine == "portable"));
+        all.push(("chosen".into(), Beside::new(z)));
+        all
+    }
+
+    /// Encrypts and decrypts in parts that end where `cuts` say.
+    fn check(z: &[u8; 64], message: &[u8], cuts: &[usize]) {
+        let (c2, c3) = plain(z, message);
+        let parts = |mut beside: Beside, direction, data: &mut [u8]| {
+            let mut done = 0;
+            for &cut in cuts.iter().filter(|&&cut| cut < message.len()) {
+                beside.update(direction, &mut data[done..cut]);
+                done = cut;
+            }
+            beside.update(direction, &mut data[done..]);
+            beside.finish()
+        };
+        for (name, beside) in all(z) {
+            let mut data = message.to_vec();
+            assert_eq!(
+                parts(beside, Direction::Encrypt, &mut data),
+                c3,
+                "{name}: {}",
+                message.len()
+            );
+            assert!(data == c2, "{name}: {} bytes in {cuts:?}", message.len());
+        }
+        for (name, beside) in all(z) {
+            let mut data = c2.clone();
+            assert_eq!(
+                parts(beside, Direction::Decrypt, &mut data),
+                c3,
+                "{name}: {}",
+                message.len()
+            );
+            assert!(data == message, "{name}: {} bytes in {cuts:?}", message.len());
+        }
+    }
+
+    #[test]
+    fn every_short_length() {
+        for len in 0..=200 {
+            check(&shared(len as u8), &message(len), &[]);
+        }
+    }
+
+    /// Around batches of the kernels for both together, and groups of lanes.
+    #[test]
+    fn around_batches() {
+        let z = shared(7);
+        for batches in [1, 2, 3, 4, 5, 8, 9] {
+            for unit in [256, 512, 1024] {
+                for off in [-65, -64, -33, -32, -31, -1, 0, 1, 31, 32, 33, 64, 480, 992] {
+                    check(&z, &message((batches * unit + off) as usize), &[]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn in_parts() {
+        let z = shared(9);
+        let message = message(40_000);
+        check(&z, &message, &[0, 1, 2, 33, 97, 992, 993, 4096, 4097, 12_000, 12_000, 39_999]);
+        check(&z, &message, &[992, 992 + 2048, 992 + 4096, 992 + 5 * 1024, 30_000]);
+        check(&z, &message, &[10_000, 10_001, 30_000]);
+    }
+}
