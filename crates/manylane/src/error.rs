@@ -46,6 +46,10 @@ pub enum Error {
     Password,
     /// The key is encrypted, and no password was given.
     PasswordNeeded,
+    /// A message that is empty, or longer than SM2 can encrypt; the number is its length in bytes.
+    MessageLength(u64),
+    /// A ciphertext that does not decrypt, for whatever reason.
+    Decryption,
 }
 
 impl Error {
@@ -65,6 +69,8 @@ impl Error {
             Error::Encoding(_) => -11,
             Error::Password => -12,
             Error::PasswordNeeded => -13,
+            Error::MessageLength(_) => -14,
+            Error::Decryption => -15,
         }
     }
 }
@@ -88,6 +94,11 @@ impl core::fmt::Display for Error {
             Error::Encoding(why) => f.write_str(why),
             Error::Password => f.write_str("the password is wrong, or the key is damaged"),
             Error::PasswordNeeded => f.write_str("the key is encrypted: it needs a password"),
+            Error::MessageLength(0) => f.write_str("SM2 encrypts no empty message"),
+            Error::MessageLength(len) => {
+                write!(f, "a message of {len} bytes; SM2 encrypts at most 137438953440")
+            }
+            Error::Decryption => f.write_str("the ciphertext does not decrypt"),
             Error::Key => f.write_str("not a valid SM2 key"),
             Error::Signature => f.write_str("the signature is not valid"),
             Error::IdLength(len) => {

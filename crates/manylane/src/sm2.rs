@@ -1,4 +1,4 @@
-//! SM2 (GB/T 32918-2016, the curve of GB/T 32918.5-2017): signatures, key exchange.
+//! SM2 (GB/T 32918-2016, the curve of GB/T 32918.5-2017): signatures, encryption, key exchange.
 //!
 //! | want | call |
 //! |---|---|
@@ -9,6 +9,8 @@
 //! | read a key in whatever form | [`SecretKey::decode`], [`PublicKey::decode`] |
 //! | write a key: PEM, DER, hexadecimal digits | [`SecretKey::to_pkcs8_pem`], [`PublicKey::to_pem`], … |
 //! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
+//! | encrypt, decrypt | [`PublicKey::encrypt`], [`SecretKey::decrypt`] |
+//! | the same in place, in parts | [`PublicKey::encrypt_in_place`], [`Encryptor`], [`Decryptor`] |
 //! | forms of signatures and ciphertexts | [`Signature::from_der`], [`Ciphertext`], [`CiphertextForm`] |
 //!
 //! ```
@@ -25,6 +27,7 @@
 
 mod base;
 mod encoding;
+mod encrypt;
 mod field;
 mod id;
 mod key;
@@ -40,6 +43,7 @@ pub use self::{
         Ciphertext, CiphertextForm, Encryption, Head, KeyCipher, MAX_HEAD_LEN, MAX_ITERATIONS, Prf,
         ReadHead,
     },
+    encrypt::{Decryptor, Encryptor, MAX_MESSAGE_LEN, Sealed},
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},
     sign::{Signature, Signer, Verifier},

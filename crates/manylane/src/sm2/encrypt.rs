@@ -1,0 +1,300 @@
+//! Public-key encryption (GB/T 32918.4-2016).
+//!
+//! C1 = k·G, C2 = M ⊕ KDF(x2 ‖ y2, klen), C3 = SM3(x2 ‖ M ‖ y2), with (x2, y2) = k·P = d·C1. The key
+//! derivation function and C3's hash share the work as `sm3/beside.rs` says.
+
+use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
+
+use super::{Ciphertext, CiphertextForm, PublicKey, SecretKey, key::Ephemeral};
+use crate::{
+    Error,
+    cpu::Machine,
+    ct::{reveal, wipe_bytes},
+    sm3::{
+        Midstate,
+        beside::{Beside, Direction},
+    },
+};
+
+/// Bytes of the longest message: KDF makes 32 for each of the counters 1 … 2³² − 1 (clause 5.4.3).
+pub const MAX_MESSAGE_LEN: u64 = 32 * (u32::MAX as u64);
+
+/// What a ciphertext has beside C2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Sealed {
+    /// C1: 04 ‖ x ‖ y of a point.
+    pub c1: [u8; 65],
+    /// C3: the hash of the message between the coordinates of the shared point.
+    pub c3: [u8; 32],
+}
+
+impl PublicKey {
+    /// Encrypts a message into a ciphertext of the given form.
+    ///
+    /// ```
+    /// use manylane::sm2::{CiphertextForm, SecretKey};
+    ///
+    /// let key = SecretKey::generate()?;
+    /// let ciphertext = key.public_key().encrypt(CiphertextForm::Asn1, b"message")?;
+    /// assert_eq!(key.decrypt(CiphertextForm::Asn1, &ciphertext)?[..], b"message"[..]);
+    /// # Ok::<(), manylane::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`encrypt_in_place`](Self::encrypt_in_place).
+    pub fn encrypt(&self, form: CiphertextForm, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mut encryptor = Encryptor::of(self, message)?;
+        let head = form.head(encryptor.c1(), message.len() as u64)?;
+        let tail: &[u8] = if head.c3_offset().is_none() { &[0; 32] } else { &[] };
+        let mut ciphertext = [head.as_bytes(), message, tail].concat();
+        let start = head.as_bytes().len();
+        encryptor.update(&mut ciphertext[start..start + message.len()])?;
+        let c3 = encryptor.finalize()?;
+        let at = head.c3_offset().unwrap_or(start + message.len());
+        ciphertext[at..at + 32].copy_from_slice(&c3);
+        Ok(ciphertext)
+    }
+
+    /// Encrypts a message where it lies, M into C2.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if it is empty, or longer than [`MAX_MESSAGE_LEN`]; [`Error::Random`]
+    /// if the operating system has no random bytes. The message is then as it was.
+    pub fn encrypt_in_place(&self, message: &mut [u8]) -> Result<Sealed, Error> {
+        let mut encryptor = Encryptor::of(self, message)?;
+        encryptor.update(message)?;
+        Ok(Sealed { c1: encryptor.c1, c3: encryptor.finalize()? })
+    }
+}
+
+impl SecretKey {
+    /// Decrypts a ciphertext of the given form.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if that fails, for whatever reason.
+    pub fn decrypt(
+        &self,
+        form: CiphertextForm,
+        ciphertext: &[u8],
+    ) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let parts = Ciphertext::parse(form, ciphertext).map_err(|_| Error::Decryption)?;
+        let mut message = Zeroizing::new(parts.c2.to_vec());
+        self.decrypt_in_place(&Sealed { c1: parts.c1, c3: parts.c3 }, &mut message)?;
+        Ok(message)
+    }
+
+    /// Decrypts a message where it lies, C2 into M. If that fails, nothing of M is left there: all of
+    /// it is zero.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if that fails, for whatever reason.
+    pub fn decrypt_in_place(&self, sealed: &Sealed, data: &mut [u8]) -> Result<(), Error> {
+        let decrypt = |data: &mut [u8]| {
+            let mut decryptor = Decryptor::new(self, &sealed.c1)?;
+            decryptor.update(data)?;
+            decryptor.finalize(&sealed.c3)
+        };
+        decrypt(data).inspect_err(|_| wipe_bytes(data))
+    }
+}
+
+/// Encryption of a message that comes in parts, in bounded memory.
+///
+/// ```
+/// use manylane::sm2::{Decryptor, Encryptor, SecretKey};
+///
+/// let key = SecretKey::generate()?;
+/// let mut message = *b"a message of two parts";
+/// let mut encryptor = Encryptor::new(key.public_key(), &message)?;
+/// let c1 = *encryptor.c1();
+/// encryptor.update(&mut message[..9])?;
+/// encryptor.update(&mut message[9..])?;
+/// let c3 = encryptor.finalize()?;
+///
+/// let mut decryptor = Decryptor::new(&key, &c1)?;
+/// decryptor.update(&mut message)?;
+/// decryptor.finalize(&c3)?;
+/// assert_eq!(message, *b"a message of two parts");
+/// # Ok::<(), manylane::Error>(())
+/// ```
+pub struct Encryptor {
+    c1: [u8; 65],
+    message: Message,
+}
+
+impl Encryptor {
+    /// Begins a message whose first bytes are `start`: at least 32 bytes, or all of it if it is
+    /// shorter. They are only looked at, to draw the nonce: it depends on them, so that messages
+    /// that begin differently get different nonces even from a broken generator, and it is drawn
+    /// again if the key stream would leave all of a message as it is.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if `start` is empty; [`Error::Random`] if the operating system has no
+    /// random bytes.
+    pub fn new(key: &PublicKey, start: &[u8]) -> Result<Self, Error> {
+        let hedge = &start[..start.len().min(HEDGE_LEN)];
+        Encryptor::hedged(key, hedge, start.len(), |shared| Ok(Beside::new(shared)))
+    }
+
+    /// [`new`](Self::new) on one machine's lanes, for tests and comparisons; the hash's stream is the
+    /// best of the machines that are not more capable.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Unavailable`] if the machine has no kernel for lanes, or
+    /// this processor lacks it.
+    pub fn new_on(machine: Machine, key: &PublicKey, start: &[u8]) -> Result<Self, Error> {
+        let hedge = &start[..start.len().min(HEDGE_LEN)];
+        Encryptor::hedged(key, hedge, start.len(), |shared| Beside::new_on(machine, shared))
+    }
+
+    /// Begins a message that is all there.
+    fn of(key: &PublicKey, message: &[u8]) -> Result<Self, Error> {
+        if message.len() as u64 > MAX_MESSAGE_LEN {
+            return Err(Error::MessageLength(message.len() as u64));
+        }
+        let ends = if message.len() <= HEDGE_LEN {
+            Zeroizing::new(message.to_vec())
+        } else {
+            Zeroizing::new(digest_of_ends(message).to_vec())
+        };
+        Encryptor::hedged(key, &ends, message.len(), |shared| Ok(Beside::new(shared)))
+    }
+
+    fn hedged(
+        key: &PublicKey,
+        hedge: &[u8],
+        len: usize,
+        beside: impl Fn(&[u8; 64]) -> Result<Beside, Error>,
+    ) -> Result<Self, Error> {
+        if len == 0 {
+            return Err(Error::MessageLength(0));
+        }
+        let mut attempt = 0;
+        loop {
+            let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, attempt)?;
+            let beside = beside(&shared)?;
+            if !beside.key_stream_is_zero(len as u64) {
+                return Ok(Encryptor { c1, message: Message { beside, len: 0 } });
+            }
+            attempt += 1;
+        }
+    }
+
+    /// C1: 04 ‖ x ‖ y.
+    pub fn c1(&self) -> &[u8; 65] {
+        &self.c1
+    }
+
+    /// The next part of the message, M into C2.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if the message becomes longer than [`MAX_MESSAGE_LEN`]. The part is
+    /// then as it was.
+    pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.message.update(Direction::Encrypt, data)
+    }
+
+    /// The end of the message: C3.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if no byte of it came.
+    pub fn finalize(self) -> Result<[u8; 32], Error> {
+        match self.message.len {
+            0 => Err(Error::MessageLength(0)),
+            _ => Ok(self.message.beside.finish()),
+        }
+    }
+}
+
+/// Decryption of a message that comes in parts, in bounded memory.
+///
+/// What [`update`](Self::update) makes is not to be used, shown or written anywhere before
+/// [`finalize`](Self::finalize) says that it is the message: until then it may be anything that
+/// somebody made of it. Where it does not fit in memory, two passes do: one whose results are thrown
+/// away, and a second one once the first has come to a good end.
+pub struct Decryptor {
+    message: Message,
+}
+
+impl Decryptor {
+    /// Begins a message that has C1, 04 ‖ x ‖ y.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] unless C1 is a point of the curve.
+    pub fn new(key: &SecretKey, c1: &[u8; 65]) -> Result<Self, Error> {
+        let beside = Beside::new(&*shared_point(key, c1)?);
+        Ok(Decryptor { message: Message { beside, len: 0 } })
+    }
+
+    /// [`new`](Self::new) on one machine's lanes, as [`Encryptor::new_on`].
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`Error::Unavailable`] if the machine has no kernel for lanes, or
+    /// this processor lacks it.
+    pub fn new_on(machine: Machine, key: &SecretKey, c1: &[u8; 65]) -> Result<Self, Error> {
+        let beside = Beside::new_on(machine, &*shared_point(key, c1)?)?;
+        Ok(Decryptor { message: Message { beside, len: 0 } })
+    }
+
+    /// The next part, C2 into what may become M.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if the message becomes longer than [`MAX_MESSAGE_LEN`].
+    pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.message.update(Direction::Decrypt, data).map_err(|_| Error::Decryption)
+    }
+
+    /// Whether it is the message that was encrypted.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if not. All that was decrypted is then to be wiped.
+    pub fn finalize(self, c3: &[u8; 32]) -> Result<(), Error> {
+        let Message { beside, len } = self.message;
+        let is_message = beside.finish().ct_eq(c3);
+        // Encryption gives neither of these.
+        let is_empty = len == 0 || beside.key_stream_is_zero(len);
+        match reveal(is_message) && !is_empty {
+            true => Ok(()),
+            false => Err(Error::Decryption),
+        }
+    }
+}
+
+/// A message under a shared point.
+struct Message {
+    beside: Beside,
+    len: u64,
+}
+
+/// x ‖ y of d·C1.
+fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[u8; 64]>, Error> {
+    Ok(key.shared(&PublicKey::from_sec1_bytes(c1).map_err(|_| Error::Decryption)?))
+}
+
+impl Message {
+    fn update(&mut self, direction: Direction, data: &mut [u8]) -> Result<(), Error> {
+        let len = self.len + data.len() as u64;
+        if len > MAX_MESSAGE_LEN {
+            return Err(Error::MessageLength(len));
+        }
+        self.beside.update(direction, data);
+        self.len = len;
+        Ok(())
+    }
+}
+
+/// Bytes that a nonce is hedged with at most.
+const HEDGE_LEN: usize = 64;
+
+/// Bytes at either end of a message that its nonce depends on: hashing all of a long one would take
+/// as long as encrypting it.
+const END_LEN: usize = 512;
+
+/// A digest of a message's length, beginning and end.
+fn digest_of_ends(message: &[u8]) -> Zeroizing<[u8; 32]> {
+    let (first, rest) = message.split_at(message.len().min(END_LEN));
+    let last = &rest[rest.len().saturating_sub(END_LEN)..];
+    let start = Midstate::after(&(message.len() as u64).to_be_bytes());
+    Zeroizing::new(start.then(first).finish(last))
+}
