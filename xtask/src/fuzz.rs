@@ -39,12 +39,15 @@ pub(crate) fn run(options: &Options) -> Result {
         |name: &&str| options.targets.is_empty() || options.targets.iter().any(|t| t == name);
     for target in listed.iter().copied().filter(chosen) {
         println!("=== {target}");
-        run_command(fuzz().args([
-            "run",
-            target,
-            "--",
-            &format!("-max_total_time={}", options.seconds),
-        ]))?;
+        let mut run = fuzz();
+        run.args(["run", target]);
+        if target.starts_with("sm2_") {
+            // The first folder takes what is found; the others give keys and ciphertexts to start from.
+            let found = root().join("fuzz/corpus").join(target);
+            std::fs::create_dir_all(&found).map_err(|error| error.to_string())?;
+            run.arg(found).args(["vectors/interop/gmssl", "vectors/interop/tongsuo"]);
+        }
+        run_command(run.args(["--", &format!("-max_total_time={}", options.seconds)]))?;
     }
     Ok(())
 }
