@@ -298,3 +298,66 @@ fn digest_of_ends(message: &[u8]) -> Zeroizing<[u8; 32]> {
     let start = Midstate::after(&(message.len() as u64).to_be_bytes());
     Zeroizing::new(start.then(first).finish(last))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm3;
+    use manylane_vectors::sm2::C2;
+
+    /// The nonce's part is not ours to choose; from its point on, every machine makes the vectors'
+    /// C2 and C3.
+    #[test]
+    fn known_answers() {
+        let vectors = manylane_vectors::sm2();
+        for v in &vectors.ciphertexts {
+            let key = SecretKey::from_bytes(&v.d).unwrap();
+            let shared = shared_point(&key, &v.c1).unwrap();
+            let on = |machine| Beside::new_on(machine, &shared).ok();
+            let machines = Machine::ALL.into_iter().filter_map(on);
+            let mut count = 0;
+            for mut beside in machines.chain([Beside::new(&shared)]) {
+                let mut data = v.message();
+                beside.update(Direction::Encrypt, &mut data);
+                assert_eq!(beside.finish(), v.c3, "{}", v.what);
+                match &v.c2 {
+                    C2::Whole { c2, .. } => assert_eq!(data, *c2, "{}", v.what),
+                    C2::Digests { c2_sm3, .. } => {
+                        assert_eq!(sm3::hash(&data), *c2_sm3, "{}", v.what)
+                    }
+                }
+                count += 1;
+            }
+            assert!(count > 1);
+        }
+    }
+
+    #[test]
+    fn key_streams_of_zero() {
+        for v in manylane_vectors::sm2().zero_kdf {
+            let key = SecretKey::from_bytes(&v.d).unwrap();
+            let is_zero =
+                |c1, len| Beside::new(&shared_point(&key, c1).unwrap()).key_stream_is_zero(len);
+            assert!(is_zero(&v.c1_refused, 1) && !is_zero(&v.c1_refused, 32));
+            assert!(!is_zero(&v.c1_refused, 1 << 30) && !is_zero(&v.c1, 1));
+        }
+    }
+
+    /// A nonce depends on the length and both ends of a message.
+    #[test]
+    fn ends() {
+        let message: Vec<u8> = (0..3000u32).map(|i| (i * 7) as u8).collect();
+        let digest = |message: &[u8]| *digest_of_ends(message);
+        for i in [0, 511, 3000 - 512, 2999] {
+            let mut altered = message.clone();
+            altered[i] ^= 1;
+            assert_ne!(digest(&altered), digest(&message), "byte {i}");
+        }
+        for len in [65, 512, 513, 1024, 1025] {
+            let mut altered = message[..len].to_vec();
+            altered[len / 2] ^= 1;
+            assert_eq!(digest(&altered) == digest(&message[..len]), len > 1024, "{len} bytes");
+            assert_ne!(digest(&message[..len]), digest(&message[..len + 1]));
+        }
+    }
+}
