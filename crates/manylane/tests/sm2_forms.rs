@@ -197,7 +197,7 @@ fn heads_of_every_length() {
     }
     for form in FORMS {
         for length in [0, largest + 1, u64::MAX] {
-            assert!(form.head(&c1, length).is_err());
+            assert_eq!(form.head(&c1, length).unwrap_err(), Error::MessageLength(length));
         }
     }
 }

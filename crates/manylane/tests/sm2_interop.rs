@@ -8,7 +8,9 @@ use std::{
 
 use manylane::{
     Error,
-    sm2::{DEFAULT_ID, Encryption, KeyCipher, Prf, PublicKey, SecretKey, Signature},
+    sm2::{
+        CiphertextForm, DEFAULT_ID, Encryption, KeyCipher, Prf, PublicKey, SecretKey, Signature,
+    },
 };
 use manylane_vectors::painted;
 
@@ -244,6 +246,50 @@ fn we_verify_signatures_of_openssl() {
             assert_eq!(key.public_key().verify(id, &message, &signature), Ok(()));
             let other = key.public_key().verify(b"somebody else", &message, &signature);
             assert_eq!(other, Err(Error::Signature));
+        }
+    }
+}
+
+/// One byte, around a block of KDF, around every DER length that grows, and beyond.
+const LENGTHS: [usize; 14] = [1, 2, 31, 32, 33, 64, 100, 127, 128, 255, 256, 1000, 5000, 70_000];
+
+#[test]
+fn openssl_decrypts_our_ciphertexts() {
+    let dir = Dir::new("decrypts");
+    for (i, key) in keys().iter().enumerate() {
+        dir.write("key.pem", &*key.to_pkcs8_pem());
+        // All lengths with the first key, then one with each.
+        let lengths = if i == 0 { &LENGTHS[..] } else { &LENGTHS[i % LENGTHS.len()..][..1] };
+        for &len in lengths {
+            let message = painted(len, i);
+            let ciphertext = key.public_key().encrypt(CiphertextForm::Asn1, &message).unwrap();
+            dir.write("c", &ciphertext);
+            let decrypted = dir.openssl("pkeyutl -decrypt -inkey key.pem -in c");
+            assert_eq!(decrypted, message, "{len} bytes");
+            let mut altered = ciphertext;
+            *altered.last_mut().unwrap() ^= 1;
+            dir.write("c", altered);
+            assert!(dir.try_openssl("pkeyutl -decrypt -inkey key.pem -in c").is_err());
+        }
+    }
+}
+
+#[test]
+fn we_decrypt_ciphertexts_of_openssl() {
+    let dir = Dir::new("encrypts");
+    for (i, key) in keys().iter().enumerate() {
+        dir.write("pub.pem", key.public_key().to_pem());
+        let lengths = if i == 0 { &LENGTHS[..] } else { &LENGTHS[i % LENGTHS.len()..][..1] };
+        for &len in lengths {
+            let message = painted(len, i);
+            dir.write("m", &message);
+            let ciphertext = dir.openssl("pkeyutl -encrypt -pubin -inkey pub.pem -in m");
+            let decrypted = key.decrypt(CiphertextForm::Asn1, &ciphertext).unwrap();
+            assert_eq!(decrypted[..], message, "{len} bytes");
+            let mut altered = ciphertext;
+            *altered.last_mut().unwrap() ^= 1;
+            let refused = key.decrypt(CiphertextForm::Asn1, &altered).unwrap_err();
+            assert_eq!(refused, Error::Decryption);
         }
     }
 }

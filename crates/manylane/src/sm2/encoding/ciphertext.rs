@@ -6,7 +6,7 @@
 use super::tlv::{
     OCTET_STRING, Reader, SEQUENCE, header_len, integer_len, push_header, push_integer,
 };
-use crate::Error;
+use crate::{Error, sm2::MAX_MESSAGE_LEN};
 
 /// How a ciphertext's parts are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -30,9 +30,6 @@ pub enum CiphertextForm {
 
 /// Bytes of the longest [`Head`]: two headers with lengths of five bytes, two INTEGERs and C3.
 pub const MAX_HEAD_LEN: usize = 2 * 7 + 2 * 35 + 34;
-
-/// Bytes of C2 at most: KDF's counter has 32 bits and makes 32 bytes at each step (GB/T 32918.4, 5.4.3).
-const MAX_C2_LEN: u64 = 32 * (u32::MAX as u64);
 
 /// What goes before C2 in a ciphertext. Where C3 belongs there, it is zero at first, for C3 is known
 /// only when all of C2 has been made: see [`c3_offset`](Self::c3_offset).
@@ -89,10 +86,10 @@ impl CiphertextForm {
     /// Behind C2 goes C3 if it has no place in the head, and nothing else.
     ///
     /// # Errors
-    /// [`Error::Encoding`] if C2 would be empty, or longer than the standard allows (128 GiB − 32).
+    /// [`Error::MessageLength`] if C2 would be empty, or longer than [`MAX_MESSAGE_LEN`].
     pub fn head(self, c1: &[u8; 65], c2_len: u64) -> Result<Head, Error> {
-        if c2_len == 0 || c2_len > MAX_C2_LEN {
-            return Err(Error::Encoding("no ciphertext has a C2 of that length"));
+        if c2_len == 0 || c2_len > MAX_MESSAGE_LEN {
+            return Err(Error::MessageLength(c2_len));
         }
         let mut head = Head { bytes: [0; MAX_HEAD_LEN], len: 0, c3_at: None };
         let [x, y] = [&c1[1..33], &c1[33..]].map(|half| half.try_into().expect("half of 64 bytes"));
@@ -162,7 +159,7 @@ fn read_asn1(start: &[u8]) -> Option<ReadHead> {
     let c3 = reader.array(OCTET_STRING)?;
     let c2_len = reader.header(OCTET_STRING)?;
     let inside = (before - reader.rest().len()) as u64;
-    let fits = (1..=MAX_C2_LEN).contains(&c2_len) && inside + c2_len == length;
+    let fits = (1..=MAX_MESSAGE_LEN).contains(&c2_len) && inside + c2_len == length;
     let len = start.len() - reader.rest().len();
     fits.then_some(ReadHead { c1, c3: Some(c3), c2_len: Some(c2_len), len })
 }
