@@ -30,6 +30,7 @@ mod encoding;
 mod encrypt;
 mod field;
 mod id;
+mod invert;
 mod key;
 mod limbs;
 mod mul;

@@ -55,9 +55,8 @@ pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
     let mut sum = Jacobian::INFINITY;
     for (i, window) in (0..).zip(&TABLE.0) {
         let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, W as i32 * i - 1, W + 1));
-        let entry = Affine::from_words(&f.lookup(window, digit));
-        let entry = Affine { x: entry.x, y: entry.y.neg_if(negative) };
-        sum = sum.add_affine(f, &entry, digit.ct_eq(&0));
+        let entry = Affine::from_words(&f.lookup(window, digit)).neg_if(f, negative);
+        sum.add_affine(f, &entry, digit.ct_eq(&0));
     }
     sum
 }

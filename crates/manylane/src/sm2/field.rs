@@ -11,10 +11,13 @@ pub(super) mod portable;
 
 use std::sync::OnceLock;
 
-use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
+use subtle::{Choice, ConstantTimeEq};
 use zeroize::DefaultIsZeroes;
 
-use super::limbs::{self, Limbs};
+use super::{
+    invert::Modulus,
+    limbs::{self, Limbs},
+};
 use crate::{
     Error,
     cpu::{self, Machine},
@@ -32,6 +35,16 @@ const R2: Fe = Fe([
     0x0000_0004_0000_0002,
 ]);
 
+/// 2⁷⁶⁸ mod p: takes the inverse of a Montgomery form into that form.
+const R3: Fe = Fe([
+    0x0000_0012_0000_0016,
+    0x0000_000e_ffff_fff8,
+    0x0000_000a_0000_000c,
+    0x0000_001b_0000_0009,
+]);
+
+static MODULUS: Modulus = Modulus::new(&P);
+
 /// An element of F_p in Montgomery form, below p.
 #[derive(Clone, Copy, Default)]
 #[repr(transparent)]
@@ -47,6 +60,18 @@ pub(super) trait Field: Copy {
     /// a².
     fn sqr(self, a: &Fe) -> Fe;
 
+    /// a + b.
+    fn add(self, a: &Fe, b: &Fe) -> Fe;
+
+    /// a − b.
+    fn sub(self, a: &Fe, b: &Fe) -> Fe;
+
+    /// b if `choice`, else a.
+    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe;
+
+    /// a / 2.
+    fn half(self, a: &Fe) -> Fe;
+
     /// `table[index - 1]`, or zeros if `index` is 0 or past the end. Reads the whole table, so that
     /// neither time nor cache tells the index.
     fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W];
@@ -55,6 +80,24 @@ pub(super) trait Field: Copy {
     #[inline]
     fn sqr_n(self, a: &Fe, n: u32) -> Fe {
         (0..n).fold(*a, |a, _| self.sqr(&a))
+    }
+
+    /// 2a.
+    #[inline(always)]
+    fn double(self, a: &Fe) -> Fe {
+        self.add(a, a)
+    }
+
+    /// 3a.
+    #[inline(always)]
+    fn triple(self, a: &Fe) -> Fe {
+        self.add(&self.double(a), a)
+    }
+
+    /// −a if `negate`, else a.
+    #[inline(always)]
+    fn neg_if(self, a: &Fe, negate: Choice) -> Fe {
+        self.select(a, &self.sub(&Fe::ZERO, a), negate)
     }
 }
 
@@ -146,43 +189,6 @@ impl Fe {
     }
 
     #[inline(always)]
-    pub(super) fn add(&self, other: &Fe) -> Fe {
-        Fe(limbs::add_mod(&self.0, &other.0, &P))
-    }
-
-    #[inline(always)]
-    pub(super) fn sub(&self, other: &Fe) -> Fe {
-        Fe(limbs::sub_mod(&self.0, &other.0, &P))
-    }
-
-    #[inline(always)]
-    pub(super) fn double(&self) -> Fe {
-        self.add(self)
-    }
-
-    #[inline(always)]
-    pub(super) fn triple(&self) -> Fe {
-        self.double().add(self)
-    }
-
-    #[inline(always)]
-    pub(super) fn neg(&self) -> Fe {
-        Fe::ZERO.sub(self)
-    }
-
-    /// a / 2.
-    #[inline(always)]
-    pub(super) fn half(&self) -> Fe {
-        Fe(limbs::half_mod(&self.0, &P))
-    }
-
-    /// −a if `negate`, else a.
-    #[inline(always)]
-    pub(super) fn neg_if(&self, negate: Choice) -> Fe {
-        Fe::conditional_select(self, &self.neg(), negate)
-    }
-
-    #[inline(always)]
     pub(super) fn is_zero(&self) -> Choice {
         limbs::is_zero(&self.0)
     }
@@ -192,36 +198,27 @@ impl Fe {
         self.to_limbs(field)[0] & 1 == 1
     }
 
-    /// a⁻¹; 0 for 0. a^(p − 2), whose exponent is, from the top: 31 ones, 0, 128 ones, 32 zeros,
-    /// 62 ones, 0, 1.
+    /// a⁻¹; 0 for 0.
     pub(super) fn invert(&self, field: impl Field) -> Fe {
-        let (x30, x31, x32) = self.ones(field);
-        let mut y = field.mul(&field.sqr_n(&x31, 33), &x32);
-        for _ in 0..3 {
-            y = field.mul(&field.sqr_n(&y, 32), &x32);
-        }
-        y = field.mul(&field.sqr_n(&y, 64), &x32);
-        y = field.mul(&field.sqr_n(&y, 30), &x30);
-        field.mul(&field.sqr_n(&y, 2), self)
+        // What is inverted is a·2²⁵⁶.
+        field.mul(&Fe(MODULUS.invert(&self.0)), &R3)
     }
 
-    /// a^(2³⁰ − 1), a^(2³¹ − 1) and a^(2³² − 1).
-    fn ones(&self, field: impl Field) -> (Fe, Fe, Fe) {
+    /// a^(2³² − 1).
+    fn ones(&self, field: impl Field) -> Fe {
         let x2 = field.mul(&field.sqr(self), self);
         let x3 = field.mul(&field.sqr(&x2), self);
         let x6 = field.mul(&field.sqr_n(&x3, 3), &x3);
         let x12 = field.mul(&field.sqr_n(&x6, 6), &x6);
         let x15 = field.mul(&field.sqr_n(&x12, 3), &x3);
         let x30 = field.mul(&field.sqr_n(&x15, 15), &x15);
-        let x31 = field.mul(&field.sqr(&x30), self);
-        let x32 = field.mul(&field.sqr(&x31), self);
-        (x30, x31, x32)
+        field.mul(&field.sqr_n(&x30, 2), &x2)
     }
 
     /// A square root, if there is one: a^((p + 1) / 4), for p = 3 mod 4. The exponent is
     /// 2⁶² (2³² − 1) (2¹⁶⁰ − 1).
     pub(super) fn sqrt_vartime(&self, field: impl Field) -> Option<Fe> {
-        let (_, _, x) = self.ones(field);
+        let x = self.ones(field);
         let y2 = field.mul(&field.sqr_n(&x, 1), &x);
         let y4 = field.mul(&field.sqr_n(&y2, 2), &y2);
         let y5 = field.mul(&field.sqr(&y4), &x);
@@ -231,13 +228,6 @@ impl Fe {
         }
         let root = field.sqr_n(&y, 62);
         (field.sqr(&root).0 == self.0).then_some(root)
-    }
-}
-
-impl ConditionallySelectable for Fe {
-    #[inline(always)]
-    fn conditional_select(a: &Self, b: &Self, choice: Choice) -> Self {
-        Fe(limbs::choose(&a.0, &b.0, choice))
     }
 }
 

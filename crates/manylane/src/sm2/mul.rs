@@ -27,10 +27,11 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     multiples[0] = Jacobian::from(p);
     for i in 1..16 {
         // Of points with different factors below n: no exception.
-        multiples[i] = match i % 2 {
-            1 => multiples[i / 2].double(f),
-            _ => multiples[i - 1].add_affine(f, p, Choice::from(0)),
-        };
+        multiples[i] = multiples[if i % 2 == 1 { i / 2 } else { i - 1 }];
+        match i % 2 {
+            1 => multiples[i].double(f),
+            _ => multiples[i].add_affine(f, p, Choice::from(0)),
+        }
     }
     for (words, multiple) in table.iter_mut().zip(&multiples) {
         *words = Cached::of(f, multiple).to_words();
@@ -39,15 +40,15 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     let mut sum = Jacobian::INFINITY;
     for window in (0..52).rev() {
         for _ in 0..W {
-            sum = sum.double(f);
+            sum.double(f);
         }
         let at = W as i32 * window;
         let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, at - 1, W + 1));
-        let entry = Cached::from_words(&f.lookup(&table, digit)).neg_if(negative);
-        sum = match window {
+        let entry = Cached::from_words(&f.lookup(&table, digit)).neg_if(f, negative);
+        match window {
             0 => sum.add_complete(f, &entry),
             _ => sum.add_distinct(f, &entry),
-        };
+        }
     }
     multiples.zeroize();
     table.zeroize();
@@ -59,25 +60,28 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
 /// Non-adjacent forms share the doublings: G's of width 7, because the first window of the table of
 /// G holds its multiples up to 64, P's of width 5, for which eight odd multiples are computed.
 pub(super) fn mul_add_vartime(f: impl Field, u: &Scalar, v: &Scalar, p: &Affine) -> Jacobian {
-    let twice = Cached::of(f, &Jacobian::from(p).double(f));
+    let mut twice = Jacobian::from(p);
+    twice.double(f);
+    let twice = Cached::of(f, &twice);
     let mut odd = [Jacobian::from(p); 8];
     for i in 1..8 {
-        odd[i] = odd[i - 1].add_vartime(f, &twice);
+        odd[i] = odd[i - 1];
+        odd[i].add_vartime(f, &twice);
     }
     let odd = odd.map(|multiple| Cached::of(f, &multiple));
     let (of_g, of_p) = (non_adjacent_vartime::<7>(u), non_adjacent_vartime::<5>(v));
     let mut sum = Jacobian::INFINITY;
     for (digit_of_g, digit_of_p) in of_g.into_iter().zip(of_p).rev() {
-        sum = sum.double(f);
+        sum.double(f);
         if digit_of_p != 0 {
             let multiple = &odd[usize::from(digit_of_p.unsigned_abs() / 2)];
             let negative = Choice::from(u8::from(digit_of_p < 0));
-            sum = sum.add_vartime(f, &multiple.neg_if(negative));
+            sum.add_vartime(f, &multiple.neg_if(f, negative));
         }
         if digit_of_g != 0 {
             let multiple = base::small_vartime(digit_of_g.unsigned_abs());
-            let negative = digit_of_g < 0;
-            sum = sum.add_affine_vartime(f, &if negative { multiple.neg() } else { multiple });
+            let negative = Choice::from(u8::from(digit_of_g < 0));
+            sum.add_affine_vartime(f, &multiple.neg_if(f, negative));
         }
     }
     sum

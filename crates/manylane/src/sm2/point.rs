@@ -4,7 +4,7 @@
 //!
 //! Points are computed in Jacobian coordinates: (X, Y, Z) is (X/Z², Y/Z³), and Z = 0 is infinity.
 
-use subtle::{Choice, ConditionallySelectable};
+use subtle::Choice;
 use zeroize::DefaultIsZeroes;
 
 use super::field::{Fe, Field};
@@ -71,30 +71,20 @@ impl Affine {
     pub(super) fn from_compressed(field: impl Field, x: &[u8; 32], is_odd: bool) -> Option<Affine> {
         let x = Fe::from_bytes(field, x)?;
         let root = right_side(field, &x).sqrt_vartime(field)?;
-        let y = if root.is_odd(field) == is_odd { root } else { root.neg() };
+        let y = if root.is_odd(field) == is_odd { root } else { field.sub(&Fe::ZERO, &root) };
         Some(Affine { x, y })
     }
 
-    /// −P.
-    pub(super) fn neg(&self) -> Affine {
-        Affine { x: self.x, y: self.y.neg() }
+    /// −P if `negate`, else P.
+    #[inline(always)]
+    pub(super) fn neg_if(&self, f: impl Field, negate: Choice) -> Affine {
+        Affine { x: self.x, y: f.neg_if(&self.y, negate) }
     }
 }
 
 /// x³ − 3x + b.
 fn right_side(field: impl Field, x: &Fe) -> Fe {
-    field.mul(&field.sqr(x), x).sub(&x.triple()).add(&B)
-}
-
-impl ConditionallySelectable for Jacobian {
-    #[inline(always)]
-    fn conditional_select(a: &Self, b: &Self, choice: Choice) -> Self {
-        Jacobian {
-            x: Fe::conditional_select(&a.x, &b.x, choice),
-            y: Fe::conditional_select(&a.y, &b.y, choice),
-            z: Fe::conditional_select(&a.z, &b.z, choice),
-        }
-    }
+    field.add(&field.sub(&field.mul(&field.sqr(x), x), &field.triple(x)), &B)
 }
 
 impl From<&Affine> for Jacobian {
@@ -110,27 +100,34 @@ impl Jacobian {
         self.z.is_zero()
     }
 
-    /// 2P. Infinity gives infinity (Z is a factor of Z₃), and no other exception exists: y ≠ 0.
-    #[inline]
-    pub(super) fn double(&self, f: impl Field) -> Jacobian {
+    /// P = 2P. Infinity gives infinity (Z is a factor of Z₃), and no other exception exists: y ≠ 0.
+    ///
+    /// Points are changed in place here and below: a point that is returned is copied, in vectors that
+    /// cannot be loaded before the stores of all their limbs are done.
+    pub(super) fn double(&mut self, f: impl Field) {
         // With a = −3: M = 3(X − Z²)(X + Z²), S = 4XY², X₃ = M² − 2S, Y₃ = M(S − X₃) − 8Y⁴.
         let zz = f.sqr(&self.z);
-        let m = f.mul(&self.x.add(&zz), &self.x.sub(&zz)).triple();
-        let y2 = self.y.double();
-        let z = f.mul(&y2, &self.z);
+        let y2 = f.double(&self.y);
         let yy4 = f.sqr(&y2);
+        let m = f.mul(&f.add(&self.x, &zz), &f.sub(&self.x, &zz));
         let s = f.mul(&yy4, &self.x);
-        let x = f.sqr(&m).sub(&s.double());
-        let y = f.mul(&m, &s.sub(&x)).sub(&f.sqr(&yy4).half());
-        Jacobian { x, y, z }
+        self.z = f.mul(&y2, &self.z);
+        let m = f.triple(&m);
+        let mm = f.sqr(&m);
+        let yyyy16 = f.sqr(&yy4);
+        self.x = f.sub(&f.sub(&mm, &s), &s);
+        self.y = f.sub(&f.mul(&m, &f.sub(&s, &self.x)), &f.half(&yyyy16));
     }
 
-    /// P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
-    #[inline]
-    pub(super) fn add_affine(&self, f: impl Field, q: &Affine, q_is_infinity: Choice) -> Jacobian {
-        let sum = self.add_affine_finite(f, q).0;
-        let sum = Jacobian::conditional_select(&sum, &Jacobian::from(q), self.is_infinity());
-        Jacobian::conditional_select(&sum, self, q_is_infinity)
+    /// P = P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
+    pub(super) fn add_affine(&mut self, f: impl Field, q: &Affine, q_is_infinity: Choice) {
+        let (sum, ..) = self.add_affine_finite(f, q);
+        let p_is_infinity = self.is_infinity();
+        let choose =
+            |sum: &Fe, q: &Fe, p: &Fe| f.select(&f.select(sum, q, p_is_infinity), p, q_is_infinity);
+        self.x = choose(&sum.x, &q.x, &self.x);
+        self.y = choose(&sum.y, &q.y, &self.y);
+        self.z = choose(&sum.z, &Fe::ONE, &self.z);
     }
 
     /// P + Q for finite points, Q ≠ ±P; and H = X_Q − X_P and R = Y_Q − Y_P over a common
@@ -138,61 +135,94 @@ impl Jacobian {
     #[inline(always)]
     fn add_affine_finite(&self, f: impl Field, q: &Affine) -> (Jacobian, Fe, Fe) {
         let zz = f.sqr(&self.z);
-        let h = f.mul(&q.x, &zz).sub(&self.x);
-        let r = f.mul(&f.mul(&zz, &self.z), &q.y).sub(&self.y);
-        (self.chord(f, &self.x, &self.y, &h, &r, &f.mul(&self.z, &h)), h, r)
+        let u2 = f.mul(&q.x, &zz);
+        let zzz = f.mul(&zz, &self.z);
+        let h = f.sub(&u2, &self.x);
+        let hh = f.sqr(&h);
+        let s2 = f.mul(&zzz, &q.y);
+        let r = f.sub(&s2, &self.y);
+        (chord(f, &self.x, &self.y, &h, &hh, &r, &self.z), h, r)
     }
 
     /// As [`add_affine_finite`](Self::add_affine_finite) for a Q that has a Z.
     #[inline(always)]
     fn add_finite(&self, f: impl Field, q: &Cached) -> (Jacobian, Fe, Fe) {
         let zz = f.sqr(&self.z);
-        let (u1, u2) = (f.mul(&self.x, &q.zz), f.mul(&q.x, &zz));
+        let u1 = f.mul(&self.x, &q.zz);
+        let zzz = f.mul(&zz, &self.z);
+        let u2 = f.mul(&q.x, &zz);
         let s1 = f.mul(&self.y, &q.zzz);
-        let s2 = f.mul(&f.mul(&zz, &self.z), &q.y);
-        let (h, r) = (u2.sub(&u1), s2.sub(&s1));
-        let z = f.mul(&f.mul(&self.z, &q.z), &h);
-        (self.chord(f, &u1, &s1, &h, &r, &z), h, r)
+        let s2 = f.mul(&zzz, &q.y);
+        let h = f.sub(&u2, &u1);
+        let hh = f.sqr(&h);
+        let z = f.mul(&self.z, &q.z);
+        let r = f.sub(&s2, &s1);
+        (chord(f, &u1, &s1, &h, &hh, &r, &z), h, r)
     }
 
-    /// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³.
-    #[inline(always)]
-    fn chord(&self, f: impl Field, u: &Fe, s: &Fe, h: &Fe, r: &Fe, z: &Fe) -> Jacobian {
-        let hh = f.sqr(h);
-        let hhh = f.mul(&hh, h);
-        let v = f.mul(u, &hh);
-        let x = f.sqr(r).sub(&hhh).sub(&v.double());
-        let y = f.mul(r, &v.sub(&x)).sub(&f.mul(s, &hhh));
-        Jacobian { x, y, z: *z }
-    }
-
-    /// P + Q for any public points.
-    pub(super) fn add_vartime(&self, f: impl Field, q: &Cached) -> Jacobian {
+    /// P = P + Q for any public points.
+    pub(super) fn add_vartime(&mut self, f: impl Field, q: &Cached) {
         if bool::from(q.z.is_zero()) {
-            return *self;
+            return;
         }
         if bool::from(self.is_infinity()) {
-            return Jacobian { x: q.x, y: q.y, z: q.z };
+            *self = Jacobian { x: q.x, y: q.y, z: q.z };
+            return;
         }
         let (sum, h, r) = self.add_finite(f, q);
-        self.unless_alike_vartime(f, sum, &h, &r)
+        self.set_sum_vartime(f, sum, &h, &r);
     }
 
-    /// P + Q for any public P and finite public Q.
-    pub(super) fn add_affine_vartime(&self, f: impl Field, q: &Affine) -> Jacobian {
+    /// P = P + Q for any public P and finite public Q.
+    pub(super) fn add_affine_vartime(&mut self, f: impl Field, q: &Affine) {
         if bool::from(self.is_infinity()) {
-            return Jacobian::from(q);
+            *self = Jacobian::from(q);
+            return;
         }
         let (sum, h, r) = self.add_affine_finite(f, q);
-        self.unless_alike_vartime(f, sum, &h, &r)
+        self.set_sum_vartime(f, sum, &h, &r);
     }
 
-    fn unless_alike_vartime(&self, f: impl Field, sum: Jacobian, h: &Fe, r: &Fe) -> Jacobian {
+    /// P = `sum`, unless that is of equal or opposite points.
+    #[inline(always)]
+    fn set_sum_vartime(&mut self, f: impl Field, sum: Jacobian, h: &Fe, r: &Fe) {
         match (bool::from(h.is_zero()), bool::from(r.is_zero())) {
-            (false, _) => sum,
+            (false, _) => *self = sum,
             (true, true) => self.double(f),
-            (true, false) => Jacobian::INFINITY,
+            (true, false) => *self = Jacobian::INFINITY,
         }
+    }
+
+    /// P = P + Q for Q ≠ ±P, or either of them infinity.
+    pub(super) fn add_distinct(&mut self, f: impl Field, q: &Cached) {
+        let (sum, ..) = self.add_finite(f, q);
+        self.set_sum(f, &sum, q);
+    }
+
+    /// P = P + Q for all points: if they are opposite, Z₃ = 0 comes of itself, as H is its factor; if
+    /// they are equal, 2P is chosen.
+    pub(super) fn add_complete(&mut self, f: impl Field, q: &Cached) {
+        let (sum, h, r) = self.add_finite(f, q);
+        let are_equal = h.is_zero() & r.is_zero();
+        let mut twice = *self;
+        twice.double(f);
+        let sum = Jacobian {
+            x: f.select(&sum.x, &twice.x, are_equal),
+            y: f.select(&sum.y, &twice.y, are_equal),
+            z: f.select(&sum.z, &twice.z, are_equal),
+        };
+        self.set_sum(f, &sum, q);
+    }
+
+    /// P = `sum`, unless one of its terms, P and Q, is infinity: then the other.
+    #[inline(always)]
+    fn set_sum(&mut self, f: impl Field, sum: &Jacobian, q: &Cached) {
+        let (p_is_infinity, q_is_infinity) = (self.is_infinity(), q.z.is_zero());
+        let choose =
+            |sum: &Fe, q: &Fe, p: &Fe| f.select(&f.select(sum, q, p_is_infinity), p, q_is_infinity);
+        self.x = choose(&sum.x, &q.x, &self.x);
+        self.y = choose(&sum.y, &q.y, &self.y);
+        self.z = choose(&sum.z, &q.z, &self.z);
     }
 
     /// The affine point; zeros for infinity.
@@ -201,6 +231,20 @@ impl Jacobian {
         let z2 = f.sqr(&z1);
         Affine { x: f.mul(&self.x, &z2), y: f.mul(&self.y, &f.mul(&z2, &z1)) }
     }
+}
+
+/// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³, Z₃ = ZH: the sum of points whose common denominator is
+/// Z; one has the coordinates U and S over it, and H and R are the differences.
+#[inline(always)]
+fn chord(f: impl Field, u: &Fe, s: &Fe, h: &Fe, hh: &Fe, r: &Fe, z: &Fe) -> Jacobian {
+    let rr = f.sqr(r);
+    let hhh = f.mul(hh, h);
+    let v = f.mul(u, hh);
+    let z = f.mul(z, h);
+    let y1 = f.mul(s, &hhh);
+    let x = f.sub(&f.sub(&f.sub(&rr, &hhh), &v), &v);
+    let y = f.sub(&f.mul(r, &f.sub(&v, &x)), &y1);
+    Jacobian { x, y, z }
 }
 
 /// A point with the powers of Z that an addition needs.
@@ -222,8 +266,9 @@ impl Cached {
         Cached { x: p.x, y: p.y, z: p.z, zz, zzz: f.mul(&zz, &p.z) }
     }
 
-    pub(super) fn neg_if(&self, negate: Choice) -> Cached {
-        Cached { y: self.y.neg_if(negate), ..*self }
+    #[inline(always)]
+    pub(super) fn neg_if(&self, f: impl Field, negate: Choice) -> Cached {
+        Cached { y: f.neg_if(&self.y, negate), ..*self }
     }
 
     pub(super) fn to_words(self) -> [u64; 20] {
@@ -239,27 +284,5 @@ impl Cached {
     pub(super) fn from_words(words: &[u64; 20]) -> Cached {
         let element = |i: usize| Fe(words.as_chunks::<4>().0[i]);
         Cached { x: element(0), y: element(1), z: element(2), zz: element(3), zzz: element(4) }
-    }
-}
-
-impl Jacobian {
-    /// P + Q for Q ≠ ±P, or either of them infinity.
-    pub(super) fn add_distinct(&self, f: impl Field, q: &Cached) -> Jacobian {
-        self.choose_finite(q, &self.add_finite(f, q).0)
-    }
-
-    /// P + Q for all points: if they are opposite, Z₃ = 0 comes of itself, as H is its factor; if they
-    /// are equal, 2P is chosen.
-    pub(super) fn add_complete(&self, f: impl Field, q: &Cached) -> Jacobian {
-        let (sum, h, r) = self.add_finite(f, q);
-        let sum = Jacobian::conditional_select(&sum, &self.double(f), h.is_zero() & r.is_zero());
-        self.choose_finite(q, &sum)
-    }
-
-    /// `sum`, unless one of its terms, P and Q, is infinity: then the other.
-    fn choose_finite(&self, q: &Cached, sum: &Jacobian) -> Jacobian {
-        let other = Jacobian { x: q.x, y: q.y, z: q.z };
-        let sum = Jacobian::conditional_select(sum, &other, self.is_infinity());
-        Jacobian::conditional_select(&sum, self, q.z.is_zero())
     }
 }

@@ -6,7 +6,10 @@
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::DefaultIsZeroes;
 
-use super::limbs::{self, Limbs};
+use super::{
+    invert::Modulus,
+    limbs::{self, Limbs},
+};
 
 /// n.
 pub(super) const N: Limbs =
@@ -18,6 +21,8 @@ const N_PRIME: u64 = 0x327f_9e88_7235_0975;
 /// 2⁵¹² mod n.
 const R2: Limbs =
     [0x9011_92af_7c11_4f20, 0x3464_504a_de6f_a2fa, 0x620f_c84c_3aff_e0d4, 0x1eb5_e412_a22b_3d3b];
+
+static MODULUS: Modulus = Modulus::new(&N);
 
 /// A number below n.
 #[derive(Clone, Copy, Default)]
@@ -78,22 +83,7 @@ impl Scalar {
 
     /// a⁻¹; 0 for 0.
     pub(super) fn invert(&self) -> Scalar {
-        // a^(n − 2): windows of four bits of an exponent that everybody knows.
-        let (exponent, _) = limbs::sub(&N, &[2, 0, 0, 0]);
-        let a = self.to_factor();
-        let mut powers = [Scalar::ONE.to_factor(); 16];
-        for i in 1..16 {
-            powers[i] = Factor(montgomery(&powers[i - 1].0, &a.0));
-        }
-        let mut y = powers[0];
-        for window in (0..64).rev() {
-            for _ in 0..4 {
-                y = Factor(montgomery(&y.0, &y.0));
-            }
-            let digit = limbs::bits(&exponent, 4 * window, 4);
-            y = Factor(montgomery(&y.0, &powers[digit as usize].0));
-        }
-        Scalar(montgomery(&y.0, &[1, 0, 0, 0]))
+        Scalar(MODULUS.invert(&self.0))
     }
 }
 

@@ -9,6 +9,8 @@
 
 use ::core::arch::{asm, x86_64::*};
 
+use subtle::Choice;
+
 use super::{Fe, Field, P};
 use crate::cpu;
 
@@ -31,6 +33,26 @@ impl Field for Bmi2 {
         sqr(self.0, a)
     }
 
+    #[inline(always)]
+    fn add(self, a: &Fe, b: &Fe) -> Fe {
+        add(a, b)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: &Fe, b: &Fe) -> Fe {
+        sub(a, b)
+    }
+
+    #[inline(always)]
+    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe {
+        select(a, b, choice)
+    }
+
+    #[inline(always)]
+    fn half(self, a: &Fe) -> Fe {
+        half(a)
+    }
+
     #[inline]
     fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
         // SAFETY: the token proves AVX2.
@@ -49,6 +71,26 @@ impl Field for Avx512 {
         sqr(self.0, a)
     }
 
+    #[inline(always)]
+    fn add(self, a: &Fe, b: &Fe) -> Fe {
+        add(a, b)
+    }
+
+    #[inline(always)]
+    fn sub(self, a: &Fe, b: &Fe) -> Fe {
+        sub(a, b)
+    }
+
+    #[inline(always)]
+    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe {
+        select(a, b, choice)
+    }
+
+    #[inline(always)]
+    fn half(self, a: &Fe) -> Fe {
+        half(a)
+    }
+
     #[inline]
     fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
         let Avx512(_, _) = self;
@@ -57,67 +99,69 @@ impl Field for Avx512 {
     }
 }
 
-/// r8 … r11 become the number in them plus m·p, less its lowest limb m, which must be in `$t0`: the
-/// top limb is then in `$t0`.
-macro_rules! reduce_limb {
+/// Two limbs of the Montgomery reduction. Of the number in `$t0` … `$t3`, adds the multiple q·p that
+/// clears `$t0` and `$t1`; the four limbs above them are then in `$t2`, `$t3`, `$t0`, `$t1`.
+///
+/// −p⁻¹ mod 2¹²⁸ = 1 + 2⁶⁴ − 2⁹⁶, so q₀ = t₀ and q₁ = t₁ + t₀ − (t₀ <<< 32 bits), whose carry and borrow
+/// go on to the limbs above. There q·p leaves q₁, 0, q₀, q₁ less A, B + D, A, B, where
+/// A = ⌊q / 2³²⌋ mod 2⁶⁴, B = ⌊q / 2⁹⁶⌋ and D = 2³²·q₀ mod 2⁶⁴. Two limbs at once take 11 operations of
+/// the two ports that know carries and shifts, one by one 16.
+macro_rules! reduce_two {
     ($t0:literal, $t1:literal, $t2:literal, $t3:literal) => {
         concat!(
-            "mov rax, ",
+            // rbx = ⌊q₀ / 2³²⌋, rax = D, rcx = q₀ − D with its borrow in rbp.
+            "rorx rax, ",
             $t0,
-            "\n mov rcx, ",
+            ", 32\n mov ebx, eax\n sub rax, rbx\n",
+            "mov rcx, ",
             $t0,
-            "\n shl rax, 32\n shr rcx, 32\n",
+            "\n sub rcx, rax\n sbb rbp, rbp\n",
+            // rdx = A, rsi = B, rax = B + D.
+            "lea rdx, [",
+            $t1,
+            " + rcx]\n rorx rdx, rdx, 32\n mov esi, edx\n",
+            "sub rdx, rsi\n add rdx, rbx\n add rax, rsi\n",
             "add ",
             $t1,
-            ", ",
-            $t0,
-            "\n adc ",
-            $t2,
-            ", 0\n adc ",
-            $t3,
-            ", 0\n adc ",
-            $t0,
-            ", 0\n",
-            "sub ",
-            $t1,
-            ", rax\n sbb ",
-            $t2,
-            ", rcx\n sbb ",
-            $t3,
-            ", rax\n sbb ",
-            $t0,
             ", rcx\n",
+            "adc ",
+            $t2,
+            ", ",
+            $t1,
+            "\n adc ",
+            $t3,
+            ", 0\n adc ",
+            $t0,
+            ", 0\n adc ",
+            $t1,
+            ", 0\n",
+            "add rbp, rbp\n",
+            "sbb ",
+            $t2,
+            ", rdx\n sbb ",
+            $t3,
+            ", rax\n sbb ",
+            $t0,
+            ", rdx\n sbb ",
+            $t1,
+            ", rsi\n",
         )
     };
 }
 
-/// r8 … r11 = (r8 … r15) / 2²⁵⁶ mod p. Changes r12 … r15, rax, rcx, rdx, rsi and rdi.
+/// r8 … r11 = (r8 … r15) / 2²⁵⁶ mod p. Changes all other registers.
 macro_rules! reduce {
     () => {
         concat!(
-            reduce_limb!("r8", "r9", "r10", "r11"),
-            reduce_limb!("r9", "r10", "r11", "r8"),
-            reduce_limb!("r10", "r11", "r8", "r9"),
-            reduce_limb!("r11", "r8", "r9", "r10"),
+            reduce_two!("r8", "r9", "r10", "r11"),
+            reduce_two!("r10", "r11", "r8", "r9"),
             "add r8, r12\n adc r9, r13\n adc r10, r14\n adc r11, r15\n",
-            subtract_p!(),
-        )
-    };
-}
-
-/// r8 … r11 = (carry, r8 … r11) mod p, for a number below 2p. Changes r12 … r14, rax, rcx, rdx.
-macro_rules! subtract_p {
-    () => {
-        concat!(
             "sbb rdx, rdx\n",
-            "mov r12, r8\n mov r13, r9\n mov r14, r10\n mov rcx, r11\n",
-            "mov rax, 0xffffffff00000000\n",
-            "sub r8, -1\n sbb r9, rax\n sbb r10, -1\n",
-            "mov rax, 0xfffffffeffffffff\n",
-            "sbb r11, rax\n",
-            "sbb rdx, 0\n",
-            // The difference, unless it borrows more than the carry.
-            "cmovc r8, r12\n cmovc r9, r13\n cmovc r10, r14\n cmovc r11, rcx\n",
+            "mov r12, r8\n mov r13, r9\n mov r14, r10\n mov r15, r11\n",
+            "mov rax, 0xffffffff00000000\n mov rcx, 0xfffffffeffffffff\n",
+            "sub r8, -1\n sbb r9, rax\n sbb r10, -1\n sbb r11, rcx\n sbb rdx, 0\n",
+            // The difference, unless it borrows more than the sum's carry.
+            "cmovc r8, r12\n cmovc r9, r13\n cmovc r10, r14\n cmovc r11, r15\n",
         )
     };
 }
@@ -128,44 +172,47 @@ macro_rules! row {
         concat!(
             "mov rdx, ",
             $b,
-            "\n xor eax, eax\n",
-            "mulx rcx, rax, [rsi]\n adcx ",
-            $t0,
-            ", rax\n adox ",
-            $t1,
-            ", rcx\n",
-            "mulx rcx, rax, [rsi + 8]\n adcx ",
-            $t1,
-            ", rax\n adox ",
-            $t2,
-            ", rcx\n",
-            "mulx rcx, rax, [rsi + 16]\n adcx ",
-            $t2,
-            ", rax\n adox ",
-            $t3,
-            ", rcx\n",
+            "\n",
             "mulx ",
             $t4,
-            ", rax, [rsi + 24]\n adcx ",
+            ", rax, [rsi]\n",
+            "mulx rbp, rcx, [rsi + 8]\n add rcx, ",
+            $t4,
+            "\n",
+            "mulx ",
+            $t4,
+            ", rbx, [rsi + 16]\n adc rbx, rbp\n",
+            "mulx rdx, rbp, [rsi + 24]\n adc rbp, ",
+            $t4,
+            "\n adc rdx, 0\n",
+            "add ",
+            $t0,
+            ", rax\n adc ",
+            $t1,
+            ", rcx\n adc ",
+            $t2,
+            ", rbx\n adc ",
             $t3,
-            ", rax\n",
-            "mov eax, 0\n adcx ",
+            ", rbp\n",
+            "adc rdx, 0\n mov ",
             $t4,
-            ", rax\n adox ",
-            $t4,
-            ", rax\n",
+            ", rdx\n",
         )
     };
 }
 
-/// a·b. One copy in a program: inlined, a point's addition would not fit the cache of decoded
-/// instructions.
-#[inline(never)]
+/// a·b.
+///
+/// The result comes back in registers: of limbs that went through memory the compiler copies two by
+/// two, and such a load waits until both stores before it are done.
+#[inline(always)]
 fn mul(_: cpu::Adx, a: &Fe, b: &Fe) -> Fe {
     let [r0, r1, r2, r3]: [u64; 4];
     // SAFETY: the token proves BMI2 and ADX; a and b are four limbs each, which are only read.
     unsafe {
         asm!(
+            "push rbx",
+            "push rbp",
             "mov rdx, [rdi]",
             "mulx r9, r8, [rsi]",
             "mulx r10, rax, [rsi + 8]",
@@ -179,8 +226,10 @@ fn mul(_: cpu::Adx, a: &Fe, b: &Fe) -> Fe {
             row!("[rdi + 16]", "r10", "r11", "r12", "r13", "r14"),
             row!("[rdi + 24]", "r11", "r12", "r13", "r14", "r15"),
             reduce!(),
-            in("rsi") a.0.as_ptr(),
-            in("rdi") b.0.as_ptr(),
+            "pop rbp",
+            "pop rbx",
+            inout("rsi") a.0.as_ptr() => _,
+            inout("rdi") b.0.as_ptr() => _,
             out("r8") r0,
             out("r9") r1,
             out("r10") r2,
@@ -192,67 +241,70 @@ fn mul(_: cpu::Adx, a: &Fe, b: &Fe) -> Fe {
             out("rax") _,
             out("rcx") _,
             out("rdx") _,
-            options(pure, readonly, nostack),
+            options(pure, readonly),
         );
     }
     Fe([r0, r1, r2, r3])
 }
 
 /// a².
-#[inline(never)]
+#[inline(always)]
 fn sqr(_: cpu::Adx, a: &Fe) -> Fe {
     let [r0, r1, r2, r3]: [u64; 4];
     // SAFETY: as above.
     unsafe {
         asm!(
+            "push rbx",
+            "push rbp",
             // The products of different limbs, once: r9 … r14.
             "mov rdx, [rsi]",
             "mulx r10, r9, [rsi + 8]",
             "mulx r11, rax, [rsi + 16]",
-            "add r10, rax",
-            "mulx r12, rax, [rsi + 24]",
-            "adc r11, rax",
-            "adc r12, 0",
+            "mulx r12, rcx, [rsi + 24]",
             "mov rdx, [rsi + 8]",
-            "xor eax, eax",
-            "mulx rcx, rax, [rsi + 16]",
-            "adcx r11, rax",
-            "adox r12, rcx",
-            "mulx r13, rax, [rsi + 24]",
-            "adcx r12, rax",
-            "mov edi, 0",
-            "adox r13, rdi",
-            "adcx r13, rdi",
+            "add r10, rax",
+            "adc r11, rcx",
+            "adc r12, 0",
+            "mulx rbx, rax, [rsi + 16]",
+            "mulx r13, rcx, [rsi + 24]",
             "mov rdx, [rsi + 16]",
-            "mulx r14, rax, [rsi + 24]",
-            "add r13, rax",
+            "mulx r14, rdi, [rsi + 24]",
+            "add rcx, rbx",
+            "adc r13, rdi",
             "adc r14, 0",
-            // Twice that, and the squares.
-            "xor edi, edi",
+            "add r11, rax",
+            "adc r12, rcx",
+            "adc r13, 0",
+            "adc r14, 0",
+            // Twice that.
+            "xor r15d, r15d",
+            "add r9, r9",
+            "adc r10, r10",
+            "adc r11, r11",
+            "adc r12, r12",
+            "adc r13, r13",
+            "adc r14, r14",
+            "adc r15, 0",
+            // The squares of the limbs.
             "mov rdx, [rsi]",
             "mulx rcx, r8, rdx",
-            "adcx r9, r9",
-            "adox r9, rcx",
             "mov rdx, [rsi + 8]",
-            "mulx rcx, rax, rdx",
-            "adcx r10, r10",
-            "adox r10, rax",
-            "adcx r11, r11",
-            "adox r11, rcx",
+            "mulx rbp, rbx, rdx",
+            "add r9, rcx",
+            "adc r10, rbx",
+            "adc r11, rbp",
             "mov rdx, [rsi + 16]",
             "mulx rcx, rax, rdx",
-            "adcx r12, r12",
-            "adox r12, rax",
-            "adcx r13, r13",
-            "adox r13, rcx",
+            "adc r12, rax",
+            "adc r13, rcx",
             "mov rdx, [rsi + 24]",
-            "mulx r15, rax, rdx",
-            "adcx r14, r14",
-            "adox r14, rax",
-            "adcx r15, rdi",
-            "adox r15, rdi",
+            "mulx rcx, rax, rdx",
+            "adc r14, rax",
+            "adc r15, rcx",
             reduce!(),
-            in("rsi") a.0.as_ptr(),
+            "pop rbp",
+            "pop rbx",
+            inout("rsi") a.0.as_ptr() => _,
             out("rdi") _,
             out("r8") r0,
             out("r9") r1,
@@ -265,7 +317,172 @@ fn sqr(_: cpu::Adx, a: &Fe) -> Fe {
             out("rax") _,
             out("rcx") _,
             out("rdx") _,
-            options(pure, readonly, nostack),
+            options(pure, readonly),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// a + b. In assembly like what follows, because the compiler takes chains of borrows apart where it
+/// knows one of the numbers, and needs three times the instructions.
+#[inline(always)]
+fn add(a: &Fe, b: &Fe) -> Fe {
+    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+    let carry: u64;
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        asm!(
+            "add {r0}, {b0}",
+            "adc {r1}, {b1}",
+            "adc {r2}, {b2}",
+            "adc {r3}, {b3}",
+            "sbb {carry}, {carry}",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            b0 = in(reg) b.0[0],
+            b1 = in(reg) b.0[1],
+            b2 = in(reg) b.0[2],
+            b3 = in(reg) b.0[3],
+            carry = out(reg) carry,
+            options(pure, nomem, nostack),
+        );
+        asm!(
+            "mov {t0}, {r0}",
+            "mov {t1}, {r1}",
+            "mov {t2}, {r2}",
+            "mov {t3}, {r3}",
+            "mov {p1}, {P1}",
+            "mov {p3}, {P3}",
+            "sub {r0}, -1",
+            "sbb {r1}, {p1}",
+            "sbb {r2}, -1",
+            "sbb {r3}, {p3}",
+            "sbb {carry}, 0",
+            "cmovc {r0}, {t0}",
+            "cmovc {r1}, {t1}",
+            "cmovc {r2}, {t2}",
+            "cmovc {r3}, {t3}",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            carry = inout(reg) carry => _,
+            t0 = out(reg) _,
+            t1 = out(reg) _,
+            t2 = out(reg) _,
+            t3 = out(reg) _,
+            p1 = out(reg) _,
+            p3 = out(reg) _,
+            P1 = const P[1],
+            P3 = const P[3],
+            options(pure, nomem, nostack),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// a − b.
+#[inline(always)]
+fn sub(a: &Fe, b: &Fe) -> Fe {
+    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        asm!(
+            "sub {r0}, {b0}",
+            "sbb {r1}, {b1}",
+            "sbb {r2}, {b2}",
+            "sbb {r3}, {b3}",
+            "mov {p1}, {P1}",
+            "mov {p3}, {P3}",
+            "sbb {mask}, {mask}",
+            "and {p1}, {mask}",
+            "and {p3}, {mask}",
+            "add {r0}, {mask}",
+            "adc {r1}, {p1}",
+            "adc {r2}, {mask}",
+            "adc {r3}, {p3}",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            b0 = in(reg) b.0[0],
+            b1 = in(reg) b.0[1],
+            b2 = in(reg) b.0[2],
+            b3 = in(reg) b.0[3],
+            mask = out(reg) _,
+            p1 = out(reg) _,
+            p3 = out(reg) _,
+            P1 = const P[1],
+            P3 = const P[3],
+            options(pure, nomem, nostack),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// b if `choice`, else a. In assembly because the compiler would take vectors for it, which cannot load
+/// limbs that have just been stored.
+#[inline(always)]
+fn select(a: &Fe, b: &Fe, choice: Choice) -> Fe {
+    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        asm!(
+            "test {choice}, {choice}",
+            "cmovnz {r0}, {b0}",
+            "cmovnz {r1}, {b1}",
+            "cmovnz {r2}, {b2}",
+            "cmovnz {r3}, {b3}",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            b0 = in(reg) b.0[0],
+            b1 = in(reg) b.0[1],
+            b2 = in(reg) b.0[2],
+            b3 = in(reg) b.0[3],
+            choice = in(reg_byte) choice.unwrap_u8(),
+            options(pure, nomem, nostack),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// a / 2.
+#[inline(always)]
+fn half(a: &Fe) -> Fe {
+    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        asm!(
+            "mov {mask}, {r0}",
+            "and {mask}, 1",
+            "neg {mask}",
+            "mov {p1}, {P1}",
+            "mov {p3}, {P3}",
+            "and {p1}, {mask}",
+            "and {p3}, {mask}",
+            "add {r0}, {mask}",
+            "adc {r1}, {p1}",
+            "adc {r2}, {mask}",
+            "adc {r3}, {p3}",
+            "sbb {mask}, {mask}",
+            "shrd {r0}, {r1}, 1",
+            "shrd {r1}, {r2}, 1",
+            "shrd {r2}, {r3}, 1",
+            "shrd {r3}, {mask}, 1",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            mask = out(reg) _,
+            p1 = out(reg) _,
+            p3 = out(reg) _,
+            P1 = const P[1],
+            P3 = const P[3],
+            options(pure, nomem, nostack),
         );
     }
     Fe([r0, r1, r2, r3])
@@ -331,4 +548,6 @@ fn lookup_avx512<const W: usize>(table: &[[u64; W]], index: u64) -> [u64; W] {
     entry
 }
 
+// The limbs that the assembly above knows.
+const _: () = assert!(P[0] == u64::MAX && P[2] == u64::MAX);
 const _: () = assert!(P[1] == 0xffff_ffff_0000_0000 && P[3] == 0xffff_fffe_ffff_ffff);

@@ -1,5 +1,7 @@
 //! F_p in plain Rust: the reference of the differential tests, and what Arm runs.
 
+use subtle::Choice;
+
 use super::{Fe, Field, P};
 use crate::sm2::limbs;
 
@@ -16,6 +18,26 @@ impl Field for Portable {
     #[inline]
     fn sqr(self, a: &Fe) -> Fe {
         reduce(&limbs::mul_wide(&a.0, &a.0))
+    }
+
+    #[inline(always)]
+    fn add(self, a: &Fe, b: &Fe) -> Fe {
+        Fe(limbs::add_mod(&a.0, &b.0, &P))
+    }
+
+    #[inline(always)]
+    fn sub(self, a: &Fe, b: &Fe) -> Fe {
+        Fe(limbs::sub_mod(&a.0, &b.0, &P))
+    }
+
+    #[inline(always)]
+    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe {
+        Fe(limbs::choose(&a.0, &b.0, choice))
+    }
+
+    #[inline(always)]
+    fn half(self, a: &Fe) -> Fe {
+        Fe(limbs::half_mod(&a.0, &P))
     }
 
     fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
