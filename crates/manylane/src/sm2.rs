@@ -11,6 +11,7 @@
 //! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
 //! | encrypt, decrypt | [`PublicKey::encrypt`], [`SecretKey::decrypt`] |
 //! | the same in place, in parts | [`PublicKey::encrypt_in_place`], [`Encryptor`], [`Decryptor`] |
+//! | many messages side by side | [`encrypt_many`], [`decrypt_many`] |
 //! | forms of signatures and ciphertexts | [`Signature::from_der`], [`Ciphertext`], [`CiphertextForm`] |
 //!
 //! ```
@@ -33,6 +34,7 @@ mod id;
 mod invert;
 mod key;
 mod limbs;
+mod many;
 mod mul;
 mod nonce;
 mod point;
@@ -47,5 +49,6 @@ pub use self::{
     encrypt::{Decryptor, Encryptor, MAX_MESSAGE_LEN, Sealed},
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},
+    many::{decrypt_many, encrypt_many},
     sign::{Signature, Signer, Verifier},
 };

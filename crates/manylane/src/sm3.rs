@@ -24,10 +24,10 @@ pub(crate) mod beside;
 mod body;
 mod core;
 pub(crate) mod counter;
-mod dispatch;
+pub(crate) mod dispatch;
 mod hmac;
 mod lanes;
-mod many;
+pub(crate) mod many;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod pad;

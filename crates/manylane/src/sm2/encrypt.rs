@@ -14,6 +14,7 @@ use crate::{
     sm3::{
         Midstate,
         beside::{Beside, Direction},
+        counter::Counters,
     },
 };
 
@@ -133,8 +134,7 @@ impl Encryptor {
     /// [`Error::MessageLength`] if `start` is empty; [`Error::Random`] if the operating system has no
     /// random bytes.
     pub fn new(key: &PublicKey, start: &[u8]) -> Result<Self, Error> {
-        let hedge = &start[..start.len().min(HEDGE_LEN)];
-        Encryptor::hedged(key, hedge, start.len(), |shared| Ok(Beside::new(shared)))
+        Encryptor::of(key, start)
     }
 
     /// [`new`](Self::new) on one machine's lanes, for tests and comparisons; the hash's stream is the
@@ -144,41 +144,15 @@ impl Encryptor {
     /// As [`new`](Self::new), and [`Error::Unavailable`] if the machine has no kernel for lanes, or
     /// this processor lacks it.
     pub fn new_on(machine: Machine, key: &PublicKey, start: &[u8]) -> Result<Self, Error> {
-        let hedge = &start[..start.len().min(HEDGE_LEN)];
-        Encryptor::hedged(key, hedge, start.len(), |shared| Beside::new_on(machine, shared))
+        let (c1, shared) = ephemeral(key, start)?;
+        let beside = Beside::new_on(machine, &shared)?;
+        Ok(Encryptor { c1, message: Message { beside, len: 0 } })
     }
 
-    /// Begins a message that is all there.
+    /// Begins a message that is all there, or begins as `message`.
     fn of(key: &PublicKey, message: &[u8]) -> Result<Self, Error> {
-        if message.len() as u64 > MAX_MESSAGE_LEN {
-            return Err(Error::MessageLength(message.len() as u64));
-        }
-        let ends = if message.len() <= HEDGE_LEN {
-            Zeroizing::new(message.to_vec())
-        } else {
-            Zeroizing::new(digest_of_ends(message).to_vec())
-        };
-        Encryptor::hedged(key, &ends, message.len(), |shared| Ok(Beside::new(shared)))
-    }
-
-    fn hedged(
-        key: &PublicKey,
-        hedge: &[u8],
-        len: usize,
-        beside: impl Fn(&[u8; 64]) -> Result<Beside, Error>,
-    ) -> Result<Self, Error> {
-        if len == 0 {
-            return Err(Error::MessageLength(0));
-        }
-        let mut attempt = 0;
-        loop {
-            let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, attempt)?;
-            let beside = beside(&shared)?;
-            if !beside.key_stream_is_zero(len as u64) {
-                return Ok(Encryptor { c1, message: Message { beside, len: 0 } });
-            }
-            attempt += 1;
-        }
+        let (c1, shared) = ephemeral(key, message)?;
+        Ok(Encryptor { c1, message: Message { beside: Beside::new(&shared), len: 0 } })
     }
 
     /// C1: 04 ‖ x ‖ y.
@@ -253,7 +227,7 @@ impl Decryptor {
         let Message { beside, len } = self.message;
         let is_message = beside.finish().ct_eq(c3);
         // Encryption gives neither of these.
-        let is_empty = len == 0 || beside.key_stream_is_zero(len);
+        let is_empty = len == 0 || beside.counters().is_zero(len);
         match reveal(is_message) && !is_empty {
             true => Ok(()),
             false => Err(Error::Decryption),
@@ -267,8 +241,35 @@ struct Message {
     len: u64,
 }
 
+/// C1 and x ‖ y of k·P for a message, by a nonce that depends on it: on its length and either end.
+/// Drawn again if the key stream would leave all of the message as it is (6.1, step A5).
+pub(super) fn ephemeral(
+    key: &PublicKey,
+    message: &[u8],
+) -> Result<([u8; 65], Zeroizing<[u8; 64]>), Error> {
+    let len = message.len() as u64;
+    if !(1..=MAX_MESSAGE_LEN).contains(&len) {
+        return Err(Error::MessageLength(len));
+    }
+    let digest;
+    let hedge = if message.len() <= HEDGE_LEN {
+        message
+    } else {
+        digest = digest_of_ends(message);
+        &digest[..]
+    };
+    let mut attempt = 0;
+    loop {
+        let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, attempt)?;
+        if !Counters::after(&shared).is_zero(len) {
+            return Ok((c1, shared));
+        }
+        attempt += 1;
+    }
+}
+
 /// x ‖ y of d·C1.
-fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[u8; 64]>, Error> {
+pub(super) fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[u8; 64]>, Error> {
     Ok(key.shared(&PublicKey::from_sec1_bytes(c1).map_err(|_| Error::Decryption)?))
 }
 
@@ -337,7 +338,7 @@ mod tests {
         for v in manylane_vectors::sm2().zero_kdf {
             let key = SecretKey::from_bytes(&v.d).unwrap();
             let is_zero =
-                |c1, len| Beside::new(&shared_point(&key, c1).unwrap()).key_stream_is_zero(len);
+                |c1, len| Beside::new(&shared_point(&key, c1).unwrap()).counters().is_zero(len);
             assert!(is_zero(&v.c1_refused, 1) && !is_zero(&v.c1_refused, 32));
             assert!(!is_zero(&v.c1_refused, 1 << 30) && !is_zero(&v.c1, 1));
         }

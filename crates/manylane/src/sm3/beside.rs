@@ -6,19 +6,12 @@
 //! vector unit while the hash's rounds wait for each other in the scalar unit. Elsewhere they take
 //! turns, in pieces that stay in the first cache.
 
-use subtle::ConstantTimeEq as _;
-use zeroize::Zeroizing;
-
 use super::{
     DIGEST_LEN, Midstate,
     counter::Counters,
     dispatch::{Cell, Stream},
 };
-use crate::{
-    Error,
-    cpu::Machine,
-    ct::{reveal, wipe_bytes},
-};
+use crate::{Error, cpu::Machine, ct::wipe_bytes};
 
 #[cfg(target_arch = "x86_64")]
 use super::bmi2;
@@ -79,20 +72,9 @@ impl Beside {
         self.hash.finish_on(&self.y2, self.stream).0
     }
 
-    /// Whether the first `len` bytes of the key stream are all zero. Takes time by the result, which
-    /// decides whether there is a message at all, and no secret else.
-    pub(crate) fn key_stream_is_zero(&self, len: u64) -> bool {
-        let mut position = 32;
-        while position < 32 + len {
-            let mut block = Zeroizing::new([0; 32]);
-            let block = &mut block[..(32 + len - position).min(32) as usize];
-            self.counters.xor(position, block);
-            if !reveal(block.iter().fold(0, |any, byte| any | byte).ct_eq(&0)) {
-                return false;
-            }
-            position += 32;
-        }
-        true
+    /// The key stream.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     /// Splits off what comes before the first whole batch of [`together`](Self::together); all, if

@@ -11,6 +11,9 @@
 
 use ::core::hint::black_box;
 
+use subtle::ConstantTimeEq as _;
+use zeroize::Zeroizing;
+
 use super::{
     IV, Kernel,
     dispatch::{Cell, Lanes, Stream, with_lanes},
@@ -20,7 +23,7 @@ use super::{
 use crate::{
     Error,
     cpu::Machine,
-    ct::{wipe_bytes, wipe_words},
+    ct::{reveal, wipe_bytes, wipe_words},
 };
 
 /// The words of the block with counter 0: Z || counter has 544 bits.
@@ -209,6 +212,22 @@ impl Counters {
     pub(crate) fn xor(&self, position: u64, data: &mut [u8]) -> Option<Kernel> {
         self.counter(position, data.len());
         with_lanes!(self.cell, lanes => self.xor_lanes(lanes, position, data))
+    }
+
+    /// Whether the first `len` bytes of the key stream, from counter 1, are all zero. Takes time by the
+    /// result, which decides whether there is a message at all, and by no other secret.
+    pub(crate) fn is_zero(&self, len: u64) -> bool {
+        let mut position = 32;
+        while position < 32 + len {
+            let mut block = Zeroizing::new([0; 32]);
+            let block = &mut block[..(32 + len - position).min(32) as usize];
+            self.xor(position, block);
+            if !reveal(block.iter().fold(0, |any, byte| any | byte).ct_eq(&0)) {
+                return false;
+            }
+            position += 32;
+        }
+        true
     }
 
     fn xor_lanes<const L: usize>(

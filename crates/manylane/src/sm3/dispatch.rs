@@ -98,11 +98,11 @@ pub(super) trait Lanes<const L: usize>: Copy {
 
 /// Proof of [`Machine::Portable`], which needs none.
 #[derive(Clone, Copy)]
-pub(super) struct Portable;
+pub(crate) struct Portable;
 
 /// A kernel for one stream, with the proof that it can run.
 #[derive(Clone, Copy)]
-pub(super) enum Stream {
+pub(crate) enum Stream {
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
     Bmi2(cpu::Bmi2),
@@ -119,7 +119,7 @@ impl Stream {
 
     /// The fastest available.
     #[inline]
-    pub(super) fn best() -> Self {
+    pub(crate) fn best() -> Self {
         static BEST: OnceLock<Stream> = OnceLock::new();
         *BEST.get_or_init(|| {
             let on = |machine| Stream::on(machine).ok();
@@ -134,7 +134,7 @@ impl Stream {
     }
 
     /// That of one machine.
-    pub(super) fn on(machine: Machine) -> Result<Self, Error> {
+    pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Stream::Portable(Portable)),
             #[cfg(target_arch = "x86_64")]
@@ -165,7 +165,7 @@ impl Stream {
 
 /// A kernel for many lanes, with the proof that it can run.
 #[derive(Clone, Copy)]
-pub(super) enum Cell {
+pub(crate) enum Cell {
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
     Sse(cpu::Sse),
@@ -184,7 +184,7 @@ impl Cell {
 
     /// The fastest available.
     #[inline]
-    pub(super) fn best() -> Self {
+    pub(crate) fn best() -> Self {
         static BEST: OnceLock<Cell> = OnceLock::new();
         *BEST.get_or_init(|| {
             let on = |machine| Cell::on(machine).ok();
@@ -193,7 +193,7 @@ impl Cell {
     }
 
     /// That of one machine.
-    pub(super) fn on(machine: Machine) -> Result<Self, Error> {
+    pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Cell::Portable(Portable)),
             #[cfg(target_arch = "x86_64")]

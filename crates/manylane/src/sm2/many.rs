@@ -1,0 +1,174 @@
+//! Many messages: C3's hashes of different messages side by side in lanes.
+//!
+//! The hash of one message is serial, those of different messages are not: sixteen of them side by
+//! side take less time than two one after another. Key streams fill the lanes by themselves.
+
+use subtle::ConstantTimeEq as _;
+use zeroize::{Zeroize as _, Zeroizing};
+
+use super::{
+    PublicKey, Sealed, SecretKey,
+    encrypt::{self, MAX_MESSAGE_LEN},
+};
+use crate::{
+    Error, Messages,
+    ct::{reveal, wipe_bytes},
+    sm3::{
+        counter::Counters,
+        dispatch::{Cell, Stream},
+        many::hash_many_between,
+    },
+};
+
+/// Fewer messages than this are done one after another: a message's hash beside its own key stream
+/// takes about half the time of a row of lanes, however few of these are filled.
+const MIN_MANY: usize = 3;
+
+/// Messages that are worked on together: as many as give lanes of unequal length something to go on
+/// with.
+const WINDOW: usize = 64;
+
+/// Encrypts each message where it lies, M into C2, to its key, on the calling thread.
+///
+/// A message that cannot be encrypted gets its error, as of [`PublicKey::encrypt_in_place`], and is
+/// as it was; the others are not affected.
+///
+/// ```
+/// use manylane::{Error, sm2};
+///
+/// let key = sm2::SecretKey::generate()?;
+/// let (mut a, mut b) = (*b"a message", *b"another one");
+/// let mut sealed = [Err(Error::Decryption), Err(Error::Decryption)];
+/// sm2::encrypt_many(&[key.public_key(); 2], &mut [&mut a, &mut b], &mut sealed)?;
+/// key.decrypt_in_place(&sealed[1].clone()?, &mut b)?;
+/// assert_eq!(&b, b"another one");
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::CountMismatch`] unless there are as many keys as messages, [`Error::OutputLength`] unless
+/// `out` has as many places. Nothing is changed then.
+pub fn encrypt_many(
+    keys: &[&PublicKey],
+    messages: &mut [&mut [u8]],
+    out: &mut [Result<Sealed, Error>],
+) -> Result<(), Error> {
+    check_counts(keys.len(), messages.len(), out.len())?;
+    let windows = keys.chunks(WINDOW).zip(messages.chunks_mut(WINDOW)).zip(out.chunks_mut(WINDOW));
+    for ((keys, messages), out) in windows {
+        if messages.len() < MIN_MANY {
+            for ((key, message), out) in keys.iter().zip(messages).zip(out) {
+                *out = key.encrypt_in_place(message);
+            }
+        } else {
+            encrypt_window(keys, messages, out);
+        }
+    }
+    Ok(())
+}
+
+fn encrypt_window(
+    keys: &[&PublicKey],
+    messages: &mut [&mut [u8]],
+    out: &mut [Result<Sealed, Error>],
+) {
+    let mut points = Zeroizing::new([[0; 64]; WINDOW]);
+    for (i, (key, message)) in keys.iter().zip(messages.iter()).enumerate() {
+        out[i] = encrypt::ephemeral(key, message).map(|(c1, shared)| {
+            points[i] = *shared;
+            Sealed { c1, c3: [0; 32] }
+        });
+    }
+    let digests = hash_window(&points[..messages.len()], messages, |i| out[i].is_ok());
+    for (i, message) in messages.iter_mut().enumerate() {
+        if let Ok(sealed) = &mut out[i] {
+            sealed.c3 = digests[i];
+            Counters::after(&points[i]).xor(32, message);
+        }
+    }
+}
+
+/// Decrypts each message where it lies, C2 into M, with its key, on the calling thread.
+///
+/// A message that does not decrypt gets [`Error::Decryption`], and nothing is left of it: all of it
+/// is zero. The others are not affected.
+///
+/// # Errors
+/// As [`encrypt_many`], where what was sealed counts as the keys do.
+pub fn decrypt_many(
+    keys: &[&SecretKey],
+    sealed: &[Sealed],
+    data: &mut [&mut [u8]],
+    out: &mut [Result<(), Error>],
+) -> Result<(), Error> {
+    check_counts(keys.len(), data.len(), out.len())?;
+    check_counts(sealed.len(), data.len(), out.len())?;
+    let windows = keys.chunks(WINDOW).zip(sealed.chunks(WINDOW)).zip(data.chunks_mut(WINDOW));
+    for (((keys, sealed), data), out) in windows.zip(out.chunks_mut(WINDOW)) {
+        if data.len() < MIN_MANY {
+            for (i, data) in data.iter_mut().enumerate() {
+                out[i] = keys[i].decrypt_in_place(&sealed[i], data);
+            }
+        } else {
+            decrypt_window(keys, sealed, data, out);
+        }
+    }
+    Ok(())
+}
+
+fn decrypt_window(
+    keys: &[&SecretKey],
+    sealed: &[Sealed],
+    data: &mut [&mut [u8]],
+    out: &mut [Result<(), Error>],
+) {
+    let mut points = Zeroizing::new([[0; 64]; WINDOW]);
+    for (i, data) in data.iter_mut().enumerate() {
+        out[i] = encrypt::shared_point(keys[i], &sealed[i].c1).and_then(|shared| {
+            points[i] = *shared;
+            let len = data.len() as u64;
+            let counters = Counters::after(&shared);
+            // Encryption makes neither: no empty message, and no key stream of zero.
+            if !(1..=MAX_MESSAGE_LEN).contains(&len) || counters.is_zero(len) {
+                return Err(Error::Decryption);
+            }
+            counters.xor(32, data);
+            Ok(())
+        });
+    }
+    let mut digests = hash_window(&points[..data.len()], data, |i| out[i].is_ok());
+    for (i, data) in data.iter_mut().enumerate() {
+        if out[i].is_ok() && !reveal(digests[i].ct_eq(&sealed[i].c3)) {
+            out[i] = Err(Error::Decryption);
+        }
+        if out[i].is_err() {
+            wipe_bytes(data);
+        }
+    }
+    digests.zeroize();
+}
+
+/// C3 of each message that `takes_part`; of the others, of none.
+fn hash_window(
+    points: &[[u8; 64]],
+    messages: &[&mut [u8]],
+    takes_part: impl Fn(usize) -> bool,
+) -> [[u8; 32]; WINDOW] {
+    let mut inputs = [&[][..]; WINDOW];
+    for (i, message) in messages.iter().enumerate().filter(|(i, _)| takes_part(*i)) {
+        inputs[i] = message;
+    }
+    let inputs = Messages::slices(&inputs[..messages.len()]);
+    let mut digests = [[0; 32]; WINDOW];
+    let out = &mut digests[..messages.len()];
+    hash_many_between(Cell::best(), Some(Stream::best()), points, &inputs, out);
+    digests
+}
+
+fn check_counts(keys: usize, messages: usize, out: usize) -> Result<(), Error> {
+    match (keys == messages, out == messages) {
+        (false, _) => Err(Error::CountMismatch { keys, messages }),
+        (true, false) => Err(Error::OutputLength { expected: messages, got: out }),
+        (true, true) => Ok(()),
+    }
+}
