@@ -6,6 +6,7 @@
 //! | a public key from its point | [`PublicKey::from_sec1_bytes`] |
 //! | sign, verify | [`SecretKey::sign`], [`PublicKey::verify`] |
 //! | many messages with one key, streams | [`Signer`], [`Verifier`] |
+//! | agree on a key | [`Exchange`]; without proof of identity, [`SecretKey::diffie_hellman`] |
 //! | read a key in whatever form | [`SecretKey::decode`], [`PublicKey::decode`] |
 //! | write a key: PEM, DER, hexadecimal digits | [`SecretKey::to_pkcs8_pem`], [`PublicKey::to_pem`], … |
 //! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
@@ -29,6 +30,7 @@
 mod base;
 mod encoding;
 mod encrypt;
+mod exchange;
 mod field;
 mod id;
 mod invert;
@@ -47,6 +49,7 @@ pub use self::{
         ReadHead,
     },
     encrypt::{Decryptor, Encryptor, MAX_MESSAGE_LEN, Sealed},
+    exchange::{Confirmation, Exchange},
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},
     many::{decrypt_many, encrypt_many},

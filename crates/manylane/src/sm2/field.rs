@@ -7,21 +7,23 @@
 
 #[cfg(target_arch = "x86_64")]
 mod bmi2;
-pub(super) mod portable;
+mod portable;
 
 use std::sync::OnceLock;
 
 use subtle::{Choice, ConstantTimeEq};
 use zeroize::DefaultIsZeroes;
 
+#[cfg(target_arch = "x86_64")]
+use self::bmi2::Mulx;
+use self::portable::Portable;
 use super::{
     invert::Modulus,
     limbs::{self, Limbs},
 };
-use crate::{
-    Error,
-    cpu::{self, Machine},
-};
+#[cfg(target_arch = "x86_64")]
+use crate::cpu;
+use crate::{Error, cpu::Machine};
 
 /// p.
 pub(super) const P: Limbs =
@@ -104,11 +106,9 @@ pub(super) trait Field: Copy {
 /// The arithmetic of one machine, with the proof that it can run.
 #[derive(Clone, Copy)]
 pub(super) enum Cell {
-    Portable(portable::Portable),
+    Portable(Portable),
     #[cfg(target_arch = "x86_64")]
-    Bmi2(bmi2::Bmi2),
-    #[cfg(target_arch = "x86_64")]
-    Avx512(bmi2::Avx512),
+    Bmi2(Mulx),
 }
 
 impl Cell {
@@ -121,7 +121,7 @@ impl Cell {
         static BEST: OnceLock<Cell> = OnceLock::new();
         *BEST.get_or_init(|| {
             let on = |machine| Cell::on(machine).ok();
-            let portable = Cell::Portable(portable::Portable);
+            let portable = Cell::Portable(Portable);
             Cell::MACHINES.into_iter().rev().find_map(on).unwrap_or(portable)
         })
     }
@@ -129,13 +129,13 @@ impl Cell {
     /// That of one machine.
     pub(super) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
-            Machine::Portable => Some(Cell::Portable(portable::Portable)),
+            Machine::Portable => Some(Cell::Portable(Portable)),
             #[cfg(target_arch = "x86_64")]
-            Machine::Bmi2 => cpu::Adx::get().map(|adx| Cell::Bmi2(bmi2::Bmi2(adx))),
+            Machine::Bmi2 => cpu::Bmi2::get().map(|bmi2| Cell::Bmi2(Mulx { bmi2, avx512: None })),
             #[cfg(target_arch = "x86_64")]
-            Machine::Avx512 => cpu::Adx::get()
+            Machine::Avx512 => cpu::Bmi2::get()
                 .zip(cpu::Avx512::get())
-                .map(|(adx, avx512)| Cell::Avx512(bmi2::Avx512(adx, avx512))),
+                .map(|(bmi2, avx512)| Cell::Bmi2(Mulx { bmi2, avx512: Some(avx512) })),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -149,8 +149,6 @@ macro_rules! with_field {
             $crate::sm2::field::Cell::Portable($field) => $body,
             #[cfg(target_arch = "x86_64")]
             $crate::sm2::field::Cell::Bmi2($field) => $body,
-            #[cfg(target_arch = "x86_64")]
-            $crate::sm2::field::Cell::Avx512($field) => $body,
         }
     };
 }

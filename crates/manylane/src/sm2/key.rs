@@ -68,6 +68,14 @@ impl SecretKey {
         &self.public
     }
 
+    /// A key whose halves do not belong together.
+    #[cfg(test)]
+    pub(super) fn with_public_key(&self, public: &PublicKey) -> Self {
+        let mut key = self.clone();
+        key.public = *public;
+        key
+    }
+
     /// x ‖ y of d·P.
     pub(crate) fn shared(&self, peer: &PublicKey) -> Zeroizing<[u8; 64]> {
         multiple(&self.d, peer)
@@ -166,7 +174,7 @@ fn coordinates(point: &Affine) -> [u8; 64] {
 }
 
 /// x ‖ y of k·P, for k in [1, n − 1]: never infinity, as P has the order n.
-fn multiple(k: &Scalar, point: &PublicKey) -> Zeroizing<[u8; 64]> {
+pub(super) fn multiple(k: &Scalar, point: &PublicKey) -> Zeroizing<[u8; 64]> {
     let cell = Cell::best();
     let product = with_field!(cell, f => Zeroizing::new(mul::mul(f, k, &point.point).to_affine(f)));
     Zeroizing::new(coordinates(&product))

@@ -39,6 +39,7 @@ impl DefaultIsZeroes for Jacobian {}
 
 impl Affine {
     /// G.
+    #[cfg(test)]
     pub(super) const GENERATOR: Affine = Affine {
         x: Fe([
             0x6132_8990_f418_029e,

@@ -239,3 +239,88 @@ impl Verifier {
         self.key.verify_digest(e, signature)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The signature of e by the nonce k.
+    fn sign_with(d: &[u8; 32], e: &[u8; 32], k: &[u8; 32]) -> Option<Signature> {
+        let key = SecretKey::from_bytes(d).unwrap();
+        key.sign_with(&Scalar::from_bytes_reduced(e), &Scalar::from_bytes(k).0)
+    }
+
+    #[test]
+    fn known_answers() {
+        let vectors = manylane_vectors::sm2();
+        for v in vectors.sign_examples {
+            assert_eq!(
+                sign_with(&v.d, &v.e, &v.k),
+                Some(Signature { r: v.r, s: v.s }),
+                "{}",
+                v.source
+            );
+        }
+        for v in vectors.signatures {
+            assert_eq!(
+                sign_with(&v.d, &v.e, &v.k),
+                Some(Signature { r: v.r, s: v.s }),
+                "{}",
+                v.what
+            );
+        }
+        for v in vectors.digest_signatures {
+            assert_eq!(
+                sign_with(&v.d, &v.e, &v.k),
+                Some(Signature { r: v.r, s: v.s }),
+                "{}",
+                v.what
+            );
+        }
+    }
+
+    /// Steps A5 and A6: r = 0, r + k = n, s = 0.
+    #[test]
+    fn some_nonces_are_thrown_away() {
+        for v in manylane_vectors::sm2().sign_retries {
+            assert_eq!(sign_with(&v.d, &v.e, &v.k), None, "{}", v.what);
+            // By another nonce the same digest is signed.
+            assert!(SecretKey::from_bytes(&v.d).unwrap().sign_digest(&v.e).is_ok(), "{}", v.what);
+        }
+    }
+
+    /// Both numbers below p that are x₁ mod n are tried, as only one in 2⁶² points has a second one.
+    #[test]
+    fn x_may_be_n_or_more() {
+        for machine in crate::cpu::Machine::ALL {
+            let Ok(cell) = Cell::on(machine) else { continue };
+            with_field!(cell, f => {
+                let zz = Fe::from_limbs(f, &[3, 1, 4, 1]).unwrap();
+                for small in [[0; 4], [5, 0, 0, 0]] {
+                    let large = limbs::add(&small, &N).0;
+                    for x in [small, large] {
+                        let x = f.mul(&Fe::from_limbs(f, &x).unwrap(), &zz);
+                        assert!(is_x_mod_n(f, &x, &zz, &Scalar(small)), "{machine}");
+                        assert!(!is_x_mod_n(f, &x, &zz, &Scalar([6, 0, 0, 0])), "{machine}");
+                    }
+                }
+                // n + (p − n) is p, which no coordinate is.
+                let none = limbs::sub(&crate::sm2::field::P, &N).0;
+                assert!(!is_x_mod_n(f, &Fe::ZERO, &zz, &Scalar(none)), "{machine}");
+            });
+        }
+    }
+
+    #[test]
+    fn signatures_that_are_verified_come_out() {
+        let key = SecretKey::generate().unwrap();
+        let signer = Signer::new(&key, b"").unwrap().verifying(true);
+        let signature = signer.sign(b"message").unwrap();
+        assert_eq!(key.public_key().verify(b"", b"message", &signature), Ok(()));
+        // What a fault makes is not given out: here, of a key whose halves do not belong together.
+        let faulty = key.with_public_key(SecretKey::generate().unwrap().public_key());
+        let signer = Signer::new(&faulty, b"").unwrap();
+        assert!(signer.clone().sign(b"message").is_ok());
+        assert_eq!(signer.verifying(true).sign(b"message"), Err(Error::Signature));
+    }
+}
