@@ -21,7 +21,7 @@ pub enum Machine {
     /// x86-64 with SSSE3 and SSE4.1: four 32-bit lanes.
     Sse,
     /// x86-64 with BMI2 and AVX2: scalar rounds of one stream, message expansion in
-    /// vectors.
+    /// vectors; SM2's arithmetic with MULX.
     Bmi2,
     /// x86-64 with AVX2: eight 32-bit lanes.
     Avx2,
@@ -156,21 +156,6 @@ token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2",
 token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
-
-/// Proof of [`Machine::Bmi2`] with ADX, two chains of carries: on Intel's cores since Broadwell, on
-/// AMD's since Zen. Of those that have BMI2 and AVX2, only Haswell and Excavator lack it.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Adx(());
-
-#[cfg(target_arch = "x86_64")]
-impl Adx {
-    /// The token, if the machine is available and has the extension.
-    pub(crate) fn get() -> Option<Self> {
-        let has_adx = std::arch::is_x86_feature_detected!("adx");
-        (has_adx && Bmi2::get().is_some()).then_some(Adx(()))
-    }
-}
 
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {
