@@ -65,3 +65,61 @@ pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
 pub(super) fn small_vartime(digit: u8) -> Affine {
     Affine::from_words(&TABLE.0[0][usize::from(digit) - 1])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cpu::Machine,
+        sm2::field::{Cell, with_field},
+    };
+
+    /// Every entry, by additions and doublings from G.
+    #[test]
+    fn the_table_is_what_it_says() {
+        with_field!(Cell::best(), f => {
+            let mut first = Jacobian::from(&Affine::GENERATOR);
+            for window in &TABLE.0 {
+                let base = first.to_affine(f);
+                let mut multiple = Jacobian::from(&base);
+                for (i, entry) in window.iter().enumerate() {
+                    let affine = multiple.to_affine(f);
+                    assert_eq!((affine.x.0.as_slice(), affine.y.0.as_slice()), entry.split_at(4), "{i}");
+                    first = multiple;
+                    multiple.add_affine_vartime(f, &base);
+                }
+                first.double(f);
+            }
+        });
+    }
+
+    /// Numbers around those at which windows carry or end, on every machine, against multiples by
+    /// doubling and adding.
+    #[test]
+    fn multiples_of_every_machine() {
+        let mut numbers: Vec<Scalar> = Vec::new();
+        for bit in 0..256 {
+            let power = ::core::array::from_fn(|i| u64::from(bit / 64 == i) << (bit % 64));
+            let power = Scalar::reduced(&power);
+            numbers.extend([power, power.sub(&Scalar::ONE), Scalar::default().sub(&power)]);
+        }
+        for machine in Machine::ALL {
+            let Ok(cell) = Cell::on(machine) else { continue };
+            for k in &numbers {
+                with_field!(cell, f => {
+                    let product = mul(f, k).to_affine(f);
+                    let mut expected = Jacobian::INFINITY;
+                    for bit in (0..256).rev() {
+                        expected.double(f);
+                        if limbs::bits(&k.0, bit, 1) == 1 {
+                            expected.add_affine_vartime(f, &Affine::GENERATOR);
+                        }
+                    }
+                    let expected = expected.to_affine(f);
+                    assert_eq!(product.x.0, expected.x.0, "{machine}: {:x?}", k.0);
+                    assert_eq!(product.y.0, expected.y.0, "{machine}: {:x?}", k.0);
+                });
+            }
+        }
+    }
+}

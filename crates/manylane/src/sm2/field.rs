@@ -235,3 +235,6 @@ impl ConstantTimeEq for Fe {
         self.0.ct_eq(&other.0)
     }
 }
+
+#[cfg(test)]
+mod tests;

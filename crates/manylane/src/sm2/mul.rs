@@ -106,3 +106,73 @@ fn non_adjacent_vartime<const WIDTH: u32>(k: &Scalar) -> [i8; 257] {
     }
     digits
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cpu::Machine,
+        sm2::{
+            field::{Cell, with_field},
+            limbs::Limbs,
+            scalar::N,
+        },
+    };
+
+    /// Numbers that lead the windows and the non-adjacent forms to their ends, and any others.
+    fn numbers() -> Vec<Scalar> {
+        let near_n = (1..70).map(|i| limbs::sub(&N, &[i, 0, 0, 0]).0);
+        let small = (0..70).map(|i| [i, 0, 0, 0]);
+        let powers =
+            (0..256).map(|i| ::core::array::from_fn(|j| u64::from(i / 64 == j) << (i % 64)));
+        let mut state = 1_u64;
+        let mut any = || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            state ^ state >> 29
+        };
+        let any: Vec<Limbs> = (0..100).map(|_| [any(), any(), any(), any()]).collect();
+        near_n.chain(small).chain(powers).chain(any).map(|k| Scalar::reduced(&k)).collect()
+    }
+
+    /// k·P in constant time, u·G + v·P, and the table of G, of one machine, against each other and
+    /// the portable one. P is 2·G, so that all of them are multiples of G.
+    #[test]
+    fn multiples_of_every_machine() {
+        for machine in Machine::ALL {
+            let Ok(cell) = Cell::on(machine) else { continue };
+            with_field!(cell, f => {
+                let two = Scalar::ONE.add(&Scalar::ONE);
+                let p = base::mul(f, &two).to_affine(f);
+                for k in numbers() {
+                    let same = |a: Jacobian, b: Jacobian, what| {
+                        let (a, b) = (a.to_affine(f), b.to_affine(f));
+                        assert_eq!((a.x.0, a.y.0), (b.x.0, b.y.0), "{machine}: {what}, {:x?}", k.0);
+                    };
+                    let (zero, twice) = (Scalar::default(), k.add(&k));
+                    same(mul(f, &k, &p), base::mul(f, &twice), "constant time");
+                    same(mul_add_vartime(f, &zero, &k, &p), base::mul(f, &twice), "of P");
+                    same(mul_add_vartime(f, &k, &zero, &p), base::mul(f, &k), "of G");
+                    let all = twice.add(&k);
+                    same(mul_add_vartime(f, &k, &k, &p), base::mul(f, &all), "of both");
+                    let minus = Scalar::default().sub(&twice);
+                    let sum = mul_add_vartime(f, &minus, &k, &p);
+                    assert!(bool::from(sum.is_infinity()), "{machine}: {:x?}", k.0);
+                }
+            });
+        }
+    }
+
+    /// k = n − 6 is the only number whose last addition is of equal points; see [`mul`].
+    #[test]
+    fn the_last_addition_may_be_of_equal_points() {
+        let k = Scalar(limbs::sub(&N, &[6, 0, 0, 0]).0);
+        let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, -1, W + 1));
+        assert!(bool::from(negative) && digit == 3, "the case that is meant");
+        with_field!(Cell::best(), f => {
+            let p = base::small_vartime(1);
+            let product = mul(f, &k, &p).to_affine(f);
+            assert_eq!(product.x.0, base::small_vartime(6).x.0);
+            assert_eq!(product.y.0, base::small_vartime(6).neg_if(f, Choice::from(1)).y.0);
+        });
+    }
+}

@@ -287,3 +287,72 @@ impl Cached {
         Cached { x: element(0), y: element(1), z: element(2), zz: element(3), zzz: element(4) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cpu::Machine,
+        sm2::{
+            base,
+            field::{Cell, with_field},
+        },
+    };
+
+    /// The same point with another Z, so that X and Y differ.
+    fn scaled(f: impl Field, p: &Jacobian, z: u64) -> Jacobian {
+        let z = Fe::from_limbs(f, &[z, 1, 2, 3]).unwrap();
+        let zz = f.sqr(&z);
+        let zzz = f.mul(&zz, &z);
+        Jacobian { x: f.mul(&p.x, &zz), y: f.mul(&p.y, &zzz), z: f.mul(&p.z, &z) }
+    }
+
+    fn words(f: impl Field, p: &Jacobian) -> ([u64; 4], [u64; 4]) {
+        let affine = p.to_affine(f);
+        (affine.x.0, affine.y.0)
+    }
+
+    /// All additions of a·G and b·G with |a|, |b| ≤ 4, infinity, equal and opposite points among them.
+    #[test]
+    fn sums() {
+        for machine in Machine::ALL {
+            let Ok(cell) = Cell::on(machine) else { continue };
+            with_field!(cell, f => {
+                let multiple = |a: i32| match a {
+                    0 => Jacobian::INFINITY,
+                    a => {
+                        let negative = Choice::from(u8::from(a < 0));
+                        let affine = base::small_vartime(a.unsigned_abs() as u8);
+                        Jacobian::from(&affine.neg_if(f, negative))
+                    }
+                };
+                for (a, b) in (-4..=4).flat_map(|a| (-4..=4).map(move |b| (a, b))) {
+                    let (p, q) = (scaled(f, &multiple(a), 5), scaled(f, &multiple(b), 7));
+                    let expected = words(f, &multiple(a + b));
+                    let check = |what: &str, add: &dyn Fn(&mut Jacobian)| {
+                        let mut sum = p;
+                        add(&mut sum);
+                        assert_eq!(words(f, &sum), expected, "{machine}: {what}, {a} and {b}");
+                        assert_eq!(bool::from(sum.is_infinity()), a + b == 0, "{machine}: {what}");
+                    };
+                    let cached = Cached::of(f, &q);
+                    let cached = Cached::from_words(&cached.to_words());
+                    check("add_vartime", &|sum| sum.add_vartime(f, &cached));
+                    check("add_complete", &|sum| sum.add_complete(f, &cached));
+                    let affine = q.to_affine(f);
+                    if b != 0 {
+                        check("add_affine_vartime", &|sum| sum.add_affine_vartime(f, &affine));
+                    }
+                    if a == b {
+                        check("double", &|sum| sum.double(f));
+                    }
+                    if a.abs() != b.abs() || a == 0 {
+                        check("add_distinct", &|sum| sum.add_distinct(f, &cached));
+                        let none = Choice::from(u8::from(b == 0));
+                        check("add_affine", &|sum| sum.add_affine(f, &affine, none));
+                    }
+                }
+            });
+        }
+    }
+}

@@ -107,3 +107,72 @@ fn montgomery(a: &Limbs, b: &Limbs) -> Limbs {
     }
     limbs::reduce_once(&[t[4], t[5], t[6], t[7]], top, &N)
 }
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn big(a: &Scalar) -> BigUint {
+        BigUint::from_bytes_be(&a.to_bytes())
+    }
+
+    fn check(a: &Limbs, b: &Limbs) {
+        let n = big(&Scalar(N));
+        let (a, b) = (Scalar::reduced(a), Scalar::reduced(b));
+        let (big_a, big_b) = (big(&a), big(&b));
+        assert!(big_a < n);
+        assert_eq!(big(&a.add(&b)), (&big_a + &big_b) % &n);
+        assert_eq!(big(&a.sub(&b)), (&n + &big_a - &big_b) % &n);
+        assert_eq!(big(&a.mul(&b.to_factor())), &big_a * &big_b % &n);
+        let inverse = big_a.modinv(&n).unwrap_or_default();
+        assert_eq!(big(&a.invert()), inverse, "inverse of {big_a:x}");
+        assert_eq!(bool::from(a.is_zero()), big_a == BigUint::ZERO);
+        assert_eq!(bool::from(a.ct_eq(&b)), big_a == big_b);
+    }
+
+    #[test]
+    fn edges() {
+        let around = |m: Limbs| {
+            (0..3).flat_map(move |i| {
+                [limbs::add(&m, &[i, 0, 0, 0]).0, limbs::sub(&m, &[i, 0, 0, 0]).0]
+            })
+        };
+        let powers =
+            (0..256).map(|i| ::core::array::from_fn(|j| u64::from(i / 64 == j) << (i % 64)));
+        let ones = [0, 1, 2, 3].map(|j| {
+            let mut limbs = [0; 4];
+            limbs[j..].fill(u64::MAX);
+            limbs
+        });
+        let edges: Vec<Limbs> =
+            around(N).chain(around([0; 4])).chain(around(R2)).chain(powers).chain(ones).collect();
+        for (i, a) in edges.iter().enumerate() {
+            for j in [i, i * 5 + 1, edges.len() - 1 - i] {
+                check(a, &edges[j % edges.len()]);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_below_n_and_others() {
+        for (offset, is_below) in [(1, true), (0, false)] {
+            let number = limbs::sub(&N, &[offset, 0, 0, 0]).0;
+            let (_, below) = Scalar::from_bytes(&limbs::to_bytes(&number));
+            assert_eq!(bool::from(below), is_below);
+        }
+        let (one, below) = Scalar::from_bytes(&limbs::to_bytes(&[1, 0, 0, 0]));
+        assert!(bool::from(below & one.ct_eq(&Scalar::ONE)));
+        let bytes = limbs::to_bytes(&limbs::add(&N, &[5, 0, 0, 0]).0);
+        assert_eq!(Scalar::from_bytes_reduced(&bytes).0, [5, 0, 0, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_two(a in any::<Limbs>(), b in any::<Limbs>()) {
+            check(&a, &b);
+        }
+    }
+}

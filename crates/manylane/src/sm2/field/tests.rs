@@ -1,0 +1,187 @@
+//! Every machine's field against big integers.
+
+use num_bigint::BigUint;
+use proptest::prelude::*;
+
+use super::*;
+
+fn big(limbs: &Limbs) -> BigUint {
+    BigUint::from_bytes_be(&limbs::to_bytes(limbs))
+}
+
+fn p() -> BigUint {
+    big(&P)
+}
+
+/// 2⁻²⁵⁶ mod p.
+fn r_inverse() -> BigUint {
+    (BigUint::from(1_u8) << 256_u32).modinv(&p()).unwrap()
+}
+
+/// Numbers below p with limbs at which carries and borrows turn.
+fn edges() -> Vec<Limbs> {
+    let limbs = [0, 1, 0xffff_ffff, 1 << 32, 0xffff_ffff_0000_0000, u64::MAX - 1, u64::MAX];
+    let mut edges = Vec::new();
+    for code in 0..limbs.len().pow(4) {
+        let digit = |i| limbs[code / limbs.len().pow(i) % limbs.len()];
+        edges.push([digit(0), digit(1), digit(2), digit(3)]);
+    }
+    for around in [P, super::super::scalar::N, Fe::ONE.0, R2.0] {
+        for offset in 0..3 {
+            edges.push(limbs::sub(&around, &[offset, 0, 0, 0]).0);
+            edges.push(limbs::add(&around, &[offset, 0, 0, 0]).0);
+        }
+    }
+    edges.retain(|edge| limbs::sub(edge, &P).1);
+    edges
+}
+
+/// The machines that must run here.
+fn cells() -> Vec<(Machine, Cell)> {
+    let cells: Vec<_> =
+        Machine::ALL.into_iter().filter_map(|m| Some((m, Cell::on(m).ok()?))).collect();
+    for machine in Machine::ALL {
+        let expected = Cell::MACHINES.contains(&machine) && machine.is_available();
+        assert_eq!(cells.iter().any(|(m, _)| *m == machine), expected, "{machine}");
+    }
+    cells
+}
+
+#[track_caller]
+fn check_pair(machine: Machine, f: impl Field, a: &Limbs, b: &Limbs) {
+    let (fa, fb, big_a, big_b, p) = (Fe(*a), Fe(*b), big(a), big(b), p());
+    let name = format!("{machine}: {big_a:x}, {big_b:x}");
+    assert_eq!(big(&f.mul(&fa, &fb).0), &big_a * &big_b * r_inverse() % &p, "product of {name}");
+    assert_eq!(big(&f.add(&fa, &fb).0), (&big_a + &big_b) % &p, "sum of {name}");
+    assert_eq!(big(&f.sub(&fa, &fb).0), (&p + &big_a - &big_b) % &p, "difference of {name}");
+    for (choice, expected) in [(0, fa), (1, fb)] {
+        assert_eq!(f.select(&fa, &fb, Choice::from(choice)).0, expected.0, "choice of {name}");
+    }
+}
+
+#[track_caller]
+fn check_one(machine: Machine, f: impl Field, a: &Limbs) {
+    let (fa, big_a, p) = (Fe(*a), big(a), p());
+    let name = format!("{machine}: {big_a:x}");
+    assert_eq!(big(&f.sqr(&fa).0), &big_a * &big_a * r_inverse() % &p, "square of {name}");
+    assert_eq!(big(&f.half(&fa).0) * 2_u8 % &p, big_a, "half of {name}");
+    assert_eq!(big(&f.double(&fa).0), &big_a * 2_u8 % &p, "double of {name}");
+    assert_eq!(big(&f.triple(&fa).0), &big_a * 3_u8 % &p, "triple of {name}");
+    assert_eq!(f.neg_if(&fa, Choice::from(0)).0, fa.0, "{name}");
+    assert_eq!(big(&f.neg_if(&fa, Choice::from(1)).0), (&p - &big_a) % &p, "minus {name}");
+    // a·2²⁵⁶ · a⁻¹·2²⁵⁶ / 2²⁵⁶ = 1·2²⁵⁶.
+    let one = if big_a == BigUint::ZERO { Fe::ZERO } else { Fe::ONE };
+    assert_eq!(f.mul(&fa.invert(f), &fa).0, one.0, "inverse of {name}");
+    let number = Fe::from_limbs(f, a).unwrap();
+    assert_eq!(big(&number.0), (&big_a << 256_u32) % &p, "{name}");
+    assert_eq!(number.to_limbs(f), *a, "{name}");
+    assert_eq!(number.is_odd(f), a[0] % 2 == 1, "{name}");
+    let square = f.sqr(&number);
+    let root = square.sqrt_vartime(f).unwrap();
+    assert!(root.0 == number.0 || f.add(&root, &number).0 == [0; 4], "root of {name}");
+    // −1 is no square: p = 3 mod 4.
+    let none = f.neg_if(&square, Choice::from(1)).sqrt_vartime(f);
+    assert_eq!(none.is_some(), big_a == BigUint::ZERO, "root of minus the square of {name}");
+}
+
+#[test]
+fn edges_of_one() {
+    for (machine, cell) in cells() {
+        for a in edges() {
+            with_field!(cell, f => check_one(machine, f, &a));
+        }
+    }
+}
+
+#[test]
+fn edges_of_two() {
+    let edges = edges();
+    for (machine, cell) in cells() {
+        for (i, a) in edges.iter().enumerate() {
+            // Each with itself and with others from all over.
+            for j in [i, i * 7 + 1, i * 31 + 5, edges.len() - 1 - i] {
+                with_field!(cell, f => check_pair(machine, f, a, &edges[j % edges.len()]));
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_p_and_more_are_refused() {
+    for (machine, cell) in cells() {
+        for offset in [0, 1, 2, u64::MAX] {
+            let (number, carry) = limbs::add(&P, &[offset, 0, 0, 0]);
+            assert!(!carry);
+            with_field!(cell, f => {
+                assert!(Fe::from_limbs(f, &number).is_none(), "{machine}");
+                assert!(Fe::from_bytes(f, &limbs::to_bytes(&number)).is_none(), "{machine}");
+            });
+        }
+        with_field!(cell, f => assert!(Fe::from_limbs(f, &[u64::MAX; 4]).is_none(), "{machine}"));
+    }
+}
+
+fn check_lookup<const W: usize>(machine: Machine, f: impl Field, len: usize) {
+    let word = |i: usize, j: usize| (1 + i * W + j) as u64;
+    let entry = |i: usize| -> [u64; W] {
+        ::core::array::from_fn(|j| word(i, j).wrapping_mul(0x0123_4567_89ab_cdef))
+    };
+    let table: Vec<[u64; W]> = (0..len).map(entry).collect();
+    for i in 0..len {
+        assert_eq!(f.lookup(&table, i as u64 + 1), entry(i), "{machine}: entry {i} of {len}");
+    }
+    for none in [0, len as u64 + 1, 1 << 32 | 1, u64::MAX] {
+        assert_eq!(f.lookup(&table, none), [0; W], "{machine}: entry {none} of {len}");
+    }
+}
+
+#[test]
+fn lookups() {
+    for (machine, cell) in cells() {
+        with_field!(cell, f => {
+            check_lookup::<8>(machine, f, 64);
+            check_lookup::<20>(machine, f, 16);
+            check_lookup::<4>(machine, f, 3);
+        });
+    }
+}
+
+fn element() -> impl Strategy<Value = Limbs> {
+    any::<Limbs>().prop_map(|limbs| limbs::reduce_once(&limbs, false, &P))
+}
+
+proptest! {
+    #[test]
+    fn any_one(a in element()) {
+        for (machine, cell) in cells() {
+            with_field!(cell, f => check_one(machine, f, &a));
+        }
+    }
+
+    #[test]
+    fn any_two(a in element(), b in element()) {
+        for (machine, cell) in cells() {
+            with_field!(cell, f => check_pair(machine, f, &a, &b));
+        }
+    }
+
+    #[test]
+    fn bits_are_those_of_the_number(a in any::<Limbs>(), at in -8_i32..260, count in 1_u32..58) {
+        let shifted = if at < 0 { big(&a) << at.unsigned_abs() } else { big(&a) >> at.unsigned_abs() };
+        let expected = shifted % (BigUint::from(1_u8) << count);
+        prop_assert_eq!(BigUint::from(limbs::bits(&a, at, count)), expected);
+    }
+
+    #[test]
+    fn signed_digits_sum_up(a in any::<Limbs>(), w in 2_u32..9) {
+        let mut sum = num_bigint::BigInt::ZERO;
+        for i in (0..256 / w as i32 + 1).rev() {
+            let at = w as i32 * i - 1;
+            let (negative, digit) = limbs::signed_digit(w, limbs::bits(&a, at, w + 1));
+            prop_assert!(digit <= 1 << (w - 1));
+            let digit = num_bigint::BigInt::from(digit);
+            sum = (sum << w) + if bool::from(negative) { -digit } else { digit };
+        }
+        prop_assert_eq!(sum, big(&a).into());
+    }
+}
