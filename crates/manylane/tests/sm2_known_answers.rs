@@ -9,7 +9,10 @@ use manylane::{
     },
     sm3::{self, Digest},
 };
-use manylane_vectors::sm2::{C2, INTEROP_PASSWORD, interop};
+use manylane_vectors::{
+    painted,
+    sm2::{C2, INTEROP_ID, INTEROP_PASSWORD, interop},
+};
 
 const FORMS: [CiphertextForm; 5] = [
     CiphertextForm::Asn1,
@@ -227,4 +230,79 @@ fn ciphertexts_of_others_decrypt() {
             assert_eq!(refused, Error::Decryption);
         }
     }
+}
+
+/// Lengths of the messages of gmsm, Bouncy Castle and sm-crypto.
+const LENGTHS: [usize; 5] = [1, 31, 32, 33, 300];
+
+/// Signatures of a folder in DER, under both IDs.
+fn verifies_all(folder: &str, key: &PublicKey) {
+    for len in LENGTHS {
+        for (name, id) in [("sig", DEFAULT_ID), ("id.sig", INTEROP_ID)] {
+            let der = interop(&format!("{folder}/m{len}.{name}.der"));
+            let signature = Signature::from_der(&der).unwrap();
+            assert_eq!(signature.to_der(), der);
+            assert_eq!(key.verify(id, &painted(len, 0), &signature), Ok(()), "{folder} m{len}");
+            let refused = key.verify(b"another", &painted(len, 0), &signature);
+            assert_eq!(refused, Err(Error::Signature));
+        }
+    }
+}
+
+/// Ciphertexts of a folder in one form.
+fn decrypts_all(folder: &str, name: &str, form: CiphertextForm, key: &SecretKey) {
+    for len in LENGTHS {
+        let whole = interop(&format!("{folder}/m{len}.{name}"));
+        let parts = Ciphertext::parse(form, &whole).unwrap();
+        assert_eq!(parts.to_vec(form).unwrap(), whole);
+        decrypts(key, &parts, &painted(len, 0), &format!("{folder} m{len}.{name}"));
+    }
+}
+
+#[test]
+fn gmsm() {
+    let key = SecretKey::decode(&interop("gmsm/key.pem"), None).unwrap();
+    assert_eq!(PublicKey::decode(&interop("gmsm/pub.pem")).unwrap(), *key.public_key());
+    let again = SecretKey::decode(&interop("gmsm/key.sec1.pem"), None).unwrap();
+    assert_eq!(*again.to_bytes(), *key.to_bytes());
+    for cipher in ["sm4", "aes128", "aes256"] {
+        for prf in ["sm3", "sha256"] {
+            let text = interop(&format!("gmsm/key.{cipher}.{prf}.pem"));
+            let opened = SecretKey::decode(&text, Some(INTEROP_PASSWORD.as_bytes())).unwrap();
+            assert_eq!(*opened.to_bytes(), *key.to_bytes(), "{cipher} {prf}");
+            assert_eq!(SecretKey::decode(&text, Some(b"")).unwrap_err(), Error::Password);
+        }
+    }
+    verifies_all("gmsm", key.public_key());
+    decrypts_all("gmsm", "sm2cipher.der", CiphertextForm::Asn1, &key);
+    decrypts_all("gmsm", "c1c3c2.bin", CiphertextForm::C1C3C2 { prefix: true }, &key);
+    decrypts_all("gmsm", "c1c2c3.bin", CiphertextForm::C1C2C3 { prefix: true }, &key);
+}
+
+#[test]
+fn bouncy_castle() {
+    let key = SecretKey::decode(&interop("bouncycastle/key.der"), None).unwrap();
+    assert_eq!(PublicKey::decode(&interop("bouncycastle/pub.der")).unwrap(), *key.public_key());
+    verifies_all("bouncycastle", key.public_key());
+    decrypts_all("bouncycastle", "c1c3c2.bin", CiphertextForm::C1C3C2 { prefix: true }, &key);
+    decrypts_all("bouncycastle", "c1c2c3.bin", CiphertextForm::C1C2C3 { prefix: true }, &key);
+}
+
+#[test]
+fn sm_crypto() {
+    let key = SecretKey::decode(&interop("sm-crypto/key.hex"), None).unwrap();
+    for name in ["pub.hex", "pub.compressed.hex"] {
+        let public = PublicKey::decode(&interop(&format!("sm-crypto/{name}"))).unwrap();
+        assert_eq!(public, *key.public_key());
+    }
+    verifies_all("sm-crypto", key.public_key());
+    for len in LENGTHS {
+        for (name, id) in [("sig", DEFAULT_ID), ("id.sig", INTEROP_ID)] {
+            let raw = interop(&format!("sm-crypto/m{len}.{name}.bin"));
+            let signature = Signature::from_bytes(raw[..].try_into().unwrap()).unwrap();
+            assert_eq!(key.public_key().verify(id, &painted(len, 0), &signature), Ok(()));
+        }
+    }
+    decrypts_all("sm-crypto", "c1c3c2.bin", CiphertextForm::C1C3C2 { prefix: false }, &key);
+    decrypts_all("sm-crypto", "c1c2c3.bin", CiphertextForm::C1C2C3 { prefix: false }, &key);
 }
