@@ -12,6 +12,7 @@
 //! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
 //! | encrypt, decrypt | [`PublicKey::encrypt`], [`SecretKey::decrypt`] |
 //! | the same in place, in parts | [`PublicKey::encrypt_in_place`], [`Encryptor`], [`Decryptor`] |
+//! | the same on two threads | [`Encryptor::into_halves`], [`KeyStream`], [`MessageHash`] |
 //! | many messages side by side | [`encrypt_many`], [`decrypt_many`] |
 //! | forms of signatures and ciphertexts | [`Signature::from_der`], [`Ciphertext`], [`CiphertextForm`] |
 //!
@@ -28,6 +29,8 @@
 //! not: verification, and reading of public keys.
 
 mod base;
+#[doc(hidden)]
+pub mod comparators;
 mod encoding;
 mod encrypt;
 mod exchange;
@@ -48,7 +51,7 @@ pub use self::{
         Ciphertext, CiphertextForm, Encryption, Head, KeyCipher, MAX_HEAD_LEN, MAX_ITERATIONS, Prf,
         ReadHead,
     },
-    encrypt::{Decryptor, Encryptor, MAX_MESSAGE_LEN, Sealed},
+    encrypt::{Decryptor, Encryptor, KeyStream, MAX_MESSAGE_LEN, MessageHash, Sealed},
     exchange::{Confirmation, Exchange},
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},

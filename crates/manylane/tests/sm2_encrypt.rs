@@ -6,7 +6,7 @@ use common::{has_lanes, presence};
 use manylane::{
     Error,
     cpu::Machine,
-    sm2::{CiphertextForm, Decryptor, Encryptor, PublicKey, Sealed, SecretKey},
+    sm2::{CiphertextForm, Decryptor, Encryptor, MAX_MESSAGE_LEN, PublicKey, Sealed, SecretKey},
     sm3,
 };
 use manylane_vectors::{painted, sm2::C2};
@@ -181,6 +181,43 @@ fn machines_and_parts() {
     }
     let absent = Machine::ALL.into_iter().find(|machine| !machine.is_native()).unwrap();
     assert!(Encryptor::new_on(absent, key.public_key(), b"x").is_err());
+}
+
+/// The two halves on two threads, at offsets in any order.
+#[test]
+fn halves() {
+    let key = SecretKey::generate().unwrap();
+    let message = painted(50_000, 8);
+    let encryptor = Encryptor::new(key.public_key(), &message).unwrap();
+    let c1 = *encryptor.c1();
+    let (key_stream, mut hash) = encryptor.into_halves();
+    let mut c2 = message.clone();
+    let c3 = std::thread::scope(|scope| {
+        let parts = c2.chunks_mut(7001).enumerate().collect::<Vec<_>>();
+        scope.spawn(|| {
+            for (i, part) in parts.into_iter().rev() {
+                key_stream.xor(7001 * i as u64, part).unwrap();
+            }
+        });
+        message.chunks(999).for_each(|part| hash.update(part));
+        hash.finalize().unwrap()
+    });
+    let sealed = Sealed { c1, c3 };
+    for altered in [false, true] {
+        let (key_stream, mut hash) = Decryptor::new(&key, &c1).unwrap().into_halves();
+        let mut data = c2.clone();
+        data[77] ^= u8::from(altered);
+        key_stream.xor(0, &mut data).unwrap();
+        hash.update(&data);
+        assert_eq!(hash.verify(&key_stream, &c3).is_err(), altered);
+    }
+    key.decrypt_in_place(&sealed, &mut c2).unwrap();
+    assert!(c2 == message);
+    let (key_stream, hash) = Decryptor::new(&key, &c1).unwrap().into_halves();
+    assert!(key_stream.xor(MAX_MESSAGE_LEN - 1, &mut [0]).is_ok());
+    let past = Err(Error::MessageLength(MAX_MESSAGE_LEN + 1));
+    assert_eq!(key_stream.xor(MAX_MESSAGE_LEN - 1, &mut [0; 2]), past);
+    assert_eq!(hash.verify(&key_stream, &c3), Err(Error::Decryption));
 }
 
 /// Each altered byte of C1, C2 and C3 is found, and nothing is left of the message.

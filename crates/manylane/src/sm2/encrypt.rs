@@ -13,7 +13,7 @@ use crate::{
     ct::{reveal, wipe_bytes},
     sm3::{
         Midstate,
-        beside::{Beside, Direction},
+        beside::{Beside, Between, Direction},
         counter::Counters,
     },
 };
@@ -169,15 +169,18 @@ impl Encryptor {
         self.message.update(Direction::Encrypt, data)
     }
 
+    /// The two halves of what is left to do, for two threads: the key stream, which has no order, and
+    /// the hash of M, which is serial and takes longer. [`MessageHash::finalize`] is C3.
+    pub fn into_halves(self) -> (KeyStream, MessageHash) {
+        self.message.into_halves()
+    }
+
     /// The end of the message: C3.
     ///
     /// # Errors
     /// [`Error::MessageLength`] if no byte of it came.
     pub fn finalize(self) -> Result<[u8; 32], Error> {
-        match self.message.len {
-            0 => Err(Error::MessageLength(0)),
-            _ => Ok(self.message.beside.finish()),
-        }
+        self.into_halves().1.finalize()
     }
 }
 
@@ -219,16 +222,75 @@ impl Decryptor {
         self.message.update(Direction::Decrypt, data).map_err(|_| Error::Decryption)
     }
 
+    /// The two halves of what is left to do, for two threads, as [`Encryptor::into_halves`];
+    /// [`MessageHash::verify`] is the end.
+    pub fn into_halves(self) -> (KeyStream, MessageHash) {
+        self.message.into_halves()
+    }
+
     /// Whether it is the message that was encrypted.
     ///
     /// # Errors
     /// [`Error::Decryption`] if not. All that was decrypted is then to be wiped.
     pub fn finalize(self, c3: &[u8; 32]) -> Result<(), Error> {
-        let Message { beside, len } = self.message;
-        let is_message = beside.finish().ct_eq(c3);
-        // Encryption gives neither of these.
-        let is_empty = len == 0 || beside.counters().is_zero(len);
-        match reveal(is_message) && !is_empty {
+        let (key_stream, hash) = self.message.into_halves();
+        hash.verify(&key_stream, c3)
+    }
+}
+
+/// The key stream of one message: t of GB/T 32918.4, at any place.
+pub struct KeyStream(Counters);
+
+impl KeyStream {
+    /// Xors the key stream from byte `offset` of the message into `data`: M into C2, and C2 into M,
+    /// in any order and from any thread.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if that reaches past [`MAX_MESSAGE_LEN`]. Nothing is changed then.
+    pub fn xor(&self, offset: u64, data: &mut [u8]) -> Result<(), Error> {
+        let end = offset.saturating_add(data.len() as u64);
+        if end > MAX_MESSAGE_LEN {
+            return Err(Error::MessageLength(end));
+        }
+        self.0.xor(32 + offset, data);
+        Ok(())
+    }
+}
+
+/// The hash of one message, M and not C2.
+pub struct MessageHash {
+    hash: Between,
+    len: u64,
+}
+
+impl MessageHash {
+    /// The next bytes of M.
+    pub fn update(&mut self, message: &[u8]) {
+        self.hash.update(message);
+        self.len += message.len() as u64;
+    }
+
+    /// C3 of the message that was encrypted.
+    ///
+    /// # Errors
+    /// [`Error::MessageLength`] if it was empty or too long.
+    pub fn finalize(self) -> Result<[u8; 32], Error> {
+        match self.len {
+            1..=MAX_MESSAGE_LEN => Ok(self.hash.finish()),
+            len => Err(Error::MessageLength(len)),
+        }
+    }
+
+    /// Whether what was decrypted is the message.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if not.
+    pub fn verify(self, key_stream: &KeyStream, c3: &[u8; 32]) -> Result<(), Error> {
+        let is_message = reveal(self.hash.finish().ct_eq(c3));
+        // Encryption makes neither: no message of these lengths, and no key stream of zero.
+        let is_possible =
+            (1..=MAX_MESSAGE_LEN).contains(&self.len) && !key_stream.0.is_zero(self.len);
+        match is_message && is_possible {
             true => Ok(()),
             false => Err(Error::Decryption),
         }
@@ -274,6 +336,11 @@ pub(super) fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[
 }
 
 impl Message {
+    fn into_halves(self) -> (KeyStream, MessageHash) {
+        let (hash, counters) = self.beside.into_halves();
+        (KeyStream(counters), MessageHash { hash, len: self.len })
+    }
+
     fn update(&mut self, direction: Direction, data: &mut [u8]) -> Result<(), Error> {
         let len = self.len + data.len() as u64;
         if len > MAX_MESSAGE_LEN {
@@ -320,7 +387,7 @@ mod tests {
             for mut beside in machines.chain([Beside::new(&shared)]) {
                 let mut data = v.message();
                 beside.update(Direction::Encrypt, &mut data);
-                assert_eq!(beside.finish(), v.c3, "{}", v.what);
+                assert_eq!(beside.into_halves().0.finish(), v.c3, "{}", v.what);
                 match &v.c2 {
                     C2::Whole { c2, .. } => assert_eq!(data, *c2, "{}", v.what),
                     C2::Digests { c2_sm3, .. } => {
@@ -337,8 +404,7 @@ mod tests {
     fn key_streams_of_zero() {
         for v in manylane_vectors::sm2().zero_kdf {
             let key = SecretKey::from_bytes(&v.d).unwrap();
-            let is_zero =
-                |c1, len| Beside::new(&shared_point(&key, c1).unwrap()).counters().is_zero(len);
+            let is_zero = |c1, len| Counters::after(&shared_point(&key, c1).unwrap()).is_zero(len);
             assert!(is_zero(&v.c1_refused, 1) && !is_zero(&v.c1_refused, 32));
             assert!(!is_zero(&v.c1_refused, 1 << 30) && !is_zero(&v.c1, 1));
         }

@@ -30,10 +30,38 @@ const PIECE: usize = 4096;
 
 /// The hash of x_2 || M || y_2 and the key stream from x_2 || y_2, over an M that comes in parts.
 pub(crate) struct Beside {
-    hash: Midstate,
-    stream: Stream,
+    hash: Between,
     counters: Counters,
+}
+
+/// The hash of x_2 || M || y_2.
+pub(crate) struct Between {
+    midstate: Midstate,
+    stream: Stream,
     y2: [u8; 32],
+}
+
+impl Between {
+    fn new(shared: &[u8; 64], stream: Stream) -> Self {
+        let ([x2, y2], []) = shared.as_chunks() else { unreachable!("64 bytes") };
+        Between { midstate: Midstate::after(x2), stream, y2: *y2 }
+    }
+
+    /// The next bytes of M.
+    pub(crate) fn update(&mut self, data: &[u8]) {
+        self.midstate.absorb(data, self.stream);
+    }
+
+    /// The hash, if all of M was there.
+    pub(crate) fn finish(&self) -> [u8; DIGEST_LEN] {
+        self.midstate.finish_on(&self.y2, self.stream).0
+    }
+}
+
+impl Drop for Between {
+    fn drop(&mut self) {
+        wipe_bytes(&mut self.y2);
+    }
 }
 
 impl Beside {
@@ -52,8 +80,12 @@ impl Beside {
     }
 
     fn of(shared: &[u8; 64], stream: Stream, counters: Counters) -> Self {
-        let ([x2, y2], []) = shared.as_chunks() else { unreachable!("64 bytes") };
-        Beside { hash: Midstate::after(x2), stream, counters, y2: *y2 }
+        Beside { hash: Between::new(shared, stream), counters }
+    }
+
+    /// The two, to be used side by side on different threads.
+    pub(crate) fn into_halves(self) -> (Between, Counters) {
+        (self.hash, self.counters)
     }
 
     /// The next bytes of the message.
@@ -67,20 +99,10 @@ impl Beside {
         self.take_turns(direction, rest);
     }
 
-    /// C_3, if all of the message was there.
-    pub(crate) fn finish(&self) -> [u8; DIGEST_LEN] {
-        self.hash.finish_on(&self.y2, self.stream).0
-    }
-
-    /// The key stream.
-    pub(crate) fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
     /// Splits off what comes before the first whole batch of [`together`](Self::together); all, if
     /// there are too few of them to pay.
     fn split_to_batch<'a>(&self, data: &'a mut [u8]) -> (&'a mut [u8], &'a mut [u8]) {
-        let position = self.hash.prefix_len();
+        let position = self.hash.midstate.prefix_len();
         let batch = 64 * self.batch().unwrap_or(1) as u64;
         let first = (position.next_multiple_of(batch) - position) as usize;
         let pays = self.batch().is_some() && data.len() >= first + 2 * batch as usize;
@@ -89,7 +111,7 @@ impl Beside {
 
     /// Blocks of a batch of the kernel for both together, if there is one.
     fn batch(&self) -> Option<usize> {
-        match (self.stream, self.counters.cell()) {
+        match (self.hash.stream, self.counters.cell()) {
             #[cfg(target_arch = "x86_64")]
             (Stream::Avx512(_), Cell::Avx512(_)) => Some(bmi2::beside::BATCH),
             _ => None,
@@ -103,39 +125,33 @@ impl Beside {
         };
         let (body, rest) = data.split_at_mut(data.len() / (64 * batch) * (64 * batch));
         let blocks = body.as_chunks_mut().0;
-        let counter = self.counters.counter(self.hash.prefix_len(), 64 * blocks.len());
-        let (v, key) = (&mut self.hash.v, self.counters.chaining_value());
-        match self.stream {
+        let counter = self.counters.counter(self.hash.midstate.prefix_len(), 64 * blocks.len());
+        let (v, key) = (&mut self.hash.midstate.v, self.counters.chaining_value());
+        match self.hash.stream {
             #[cfg(target_arch = "x86_64")]
             Stream::Avx512(token) => {
                 bmi2::beside::crypt_avx512(token, v, key, counter, blocks, direction);
             }
             _ => unreachable!("a batch without a kernel"),
         }
-        self.hash.blocks += blocks.len() as u64;
+        self.hash.midstate.blocks += blocks.len() as u64;
         rest
     }
 
     fn take_turns(&mut self, direction: Direction, mut data: &mut [u8]) {
         while !data.is_empty() {
-            let position = self.hash.prefix_len();
+            let position = self.hash.midstate.prefix_len();
             let len = (PIECE - position as usize % PIECE).min(data.len());
             let (piece, rest) = data.split_at_mut(len);
             if direction == Direction::Encrypt {
-                self.hash.absorb(piece, self.stream);
+                self.hash.update(piece);
             }
             self.counters.xor(position, piece);
             if direction == Direction::Decrypt {
-                self.hash.absorb(piece, self.stream);
+                self.hash.update(piece);
             }
             data = rest;
         }
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        wipe_bytes(&mut self.y2);
     }
 }
 
@@ -178,7 +194,7 @@ mod tests {
                 done = cut;
             }
             beside.update(direction, &mut data[done..]);
-            beside.finish()
+            beside.into_halves().0.finish()
         };
         for (name, beside) in all(z) {
             let mut data = message.to_vec();
