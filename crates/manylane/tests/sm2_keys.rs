@@ -326,6 +326,29 @@ fn pem_with_other_things_around() {
     }
 }
 
+/// A binary form may have any text inside.
+#[test]
+fn text_inside_other_forms_is_no_pem() {
+    let begin = b"-----BEGIN K----";
+    // An x with the text in it that is one of a point; such a thing came out of fuzzing.
+    let found = (0..=u8::MAX).find_map(|last| {
+        let compressed = [&[3][..], &begin[..], &[0; 15], &[last]].concat();
+        PublicKey::from_sec1_bytes(&compressed).ok()
+    });
+    let public = found.unwrap();
+    for form in [&public.to_compressed()[..], &public.to_sec1_bytes(), &public.to_sec1_bytes()[1..]]
+    {
+        assert_eq!(PublicKey::decode(form), Ok(public));
+    }
+    assert_eq!(PublicKey::decode(&public.to_spki_der()), Ok(public));
+    let (mut d, x) = ([0; 32], &begin[..]);
+    d[..16].copy_from_slice(x);
+    let key = SecretKey::from_bytes(&d).unwrap();
+    for der in [key.to_sec1_der(), key.to_pkcs8_der()] {
+        assert_eq!(*SecretKey::decode(&der, None).unwrap().to_bytes(), d);
+    }
+}
+
 #[test]
 fn malformed_pem_is_refused() {
     let (_, key) = one();

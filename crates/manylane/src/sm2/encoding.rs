@@ -36,6 +36,31 @@ fn check_algorithm(algorithm: &AlgorithmIdentifierRef<'_>) -> Result<(), Error> 
     if right { Ok(()) } else { Err(Error::Encoding("the key is not one of SM2's curve")) }
 }
 
+/// What a file looks like from outside.
+enum Look {
+    /// Hexadecimal digits and nothing else.
+    Hex,
+    /// One SEQUENCE and nothing else. This comes before PEM, for there may be any text inside.
+    Der,
+    /// Text with a block of PEM in it.
+    Pem,
+    /// Nothing of these.
+    Other,
+}
+
+fn look(bytes: &[u8]) -> Look {
+    let mut reader = tlv::Reader::new(bytes);
+    if hex_digits(bytes).is_some() {
+        Look::Hex
+    } else if reader.header(tlv::SEQUENCE) == Some(reader.rest().len() as u64) {
+        Look::Der
+    } else if pem::is_pem(bytes) {
+        Look::Pem
+    } else {
+        Look::Other
+    }
+}
+
 /// Text less the white space around it, as files of hexadecimal digits have.
 fn hex_digits(text: &[u8]) -> Option<&[u8]> {
     let digits = text.trim_ascii();

@@ -6,7 +6,7 @@ use sec1::{EcParameters, EcPrivateKey};
 use spki::AlgorithmIdentifier;
 use zeroize::Zeroizing;
 
-use super::{CURVE, EC_PUBLIC_KEY, Encryption, check_algorithm, hex_digits, pbes2, pem, public};
+use super::{CURVE, EC_PUBLIC_KEY, Encryption, Look, check_algorithm, look, pbes2, pem, public};
 use crate::{Error, sm2::SecretKey};
 
 impl SecretKey {
@@ -101,18 +101,15 @@ impl SecretKey {
     /// [`Error::PasswordNeeded`] if the key is encrypted and there is no password;
     /// [`Error::Encoding`] if it is none of these; otherwise as the functions for each form.
     pub fn decode(bytes: &[u8], password: Option<&[u8]>) -> Result<Self, Error> {
-        if pem::is_pem(bytes) {
-            SecretKey::from_pem(bytes, password)
-        } else if hex_digits(bytes).is_some() {
-            SecretKey::from_hex(bytes)
-        } else if EcPrivateKey::from_der(bytes).is_ok() {
-            SecretKey::from_sec1_der(bytes)
-        } else if PrivateKeyInfoRef::from_der(bytes).is_ok() {
-            SecretKey::from_pkcs8_der(bytes)
-        } else if pbes2::is_encrypted(bytes) {
-            SecretKey::from_encrypted_pkcs8_der(bytes, password.ok_or(Error::PasswordNeeded)?)
-        } else {
-            Err(Error::Encoding("not a private key in any known form"))
+        match look(bytes) {
+            Look::Hex => SecretKey::from_hex(bytes),
+            Look::Pem => SecretKey::from_pem(bytes, password),
+            Look::Der if EcPrivateKey::from_der(bytes).is_ok() => SecretKey::from_sec1_der(bytes),
+            Look::Der if pbes2::is_encrypted(bytes) => {
+                SecretKey::from_encrypted_pkcs8_der(bytes, password.ok_or(Error::PasswordNeeded)?)
+            }
+            Look::Der => SecretKey::from_pkcs8_der(bytes),
+            Look::Other => Err(Error::Encoding("not a private key in any known form")),
         }
     }
 

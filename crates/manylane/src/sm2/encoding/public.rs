@@ -3,7 +3,7 @@
 use der::{AnyRef, Decode as _, Encode as _, SliceReader, Tag, Tagged as _, asn1::BitStringRef};
 use spki::{AlgorithmIdentifier, SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
 
-use super::{CURVE, EC_PUBLIC_KEY, check_algorithm, hex_digits, pem};
+use super::{CURVE, EC_PUBLIC_KEY, Look, check_algorithm, hex_digits, look, pem};
 use crate::{Error, sm2::PublicKey};
 
 impl PublicKey {
@@ -83,19 +83,18 @@ impl PublicKey {
     /// [`Error::Encoding`] if it is none of these; [`Error::Key`] if there is no point of the curve
     /// in it.
     pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        if pem::is_pem(bytes) {
-            PublicKey::from_pem(bytes)
-        } else if hex_digits(bytes).is_some() {
-            PublicKey::from_hex(bytes)
-        } else if matches!((bytes.first(), bytes.len()), (Some(2..=4), _) | (_, 64)) {
-            PublicKey::from_sec1_bytes(bytes)
-        } else if SubjectPublicKeyInfoRef::from_der(bytes).is_ok() {
-            PublicKey::from_spki_der(bytes)
-        } else {
-            PublicKey::from_certificate_der(bytes).map_err(|why| match why {
-                Error::Encoding(_) => Error::Encoding("not a public key in any known form"),
-                why => why,
-            })
+        let look = look(bytes);
+        match (bytes, look) {
+            // No other form has 64 bytes, or begins with these.
+            ([2..=4, ..], _) => PublicKey::from_sec1_bytes(bytes),
+            (_, Look::Hex) => PublicKey::from_hex(bytes),
+            (xy, _) if xy.len() == 64 => PublicKey::from_sec1_bytes(xy),
+            (_, Look::Pem) => PublicKey::from_pem(bytes),
+            (_, Look::Der) if SubjectPublicKeyInfoRef::from_der(bytes).is_ok() => {
+                PublicKey::from_spki_der(bytes)
+            }
+            (_, Look::Der) => PublicKey::from_certificate_der(bytes),
+            (_, Look::Other) => Err(Error::Encoding("not a public key in any known form")),
         }
     }
 
