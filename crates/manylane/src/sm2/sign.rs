@@ -122,7 +122,7 @@ impl PublicKey {
         let x1 = r.sub(&Scalar::from_bytes_reduced(e));
         let holds = with_field!(Cell::best(), f => {
             let sum = mul::mul_add_vartime(f, &s, &r.add(&s), &self.point);
-            !bool::from(sum.is_infinity()) && is_x_mod_n(f, &sum.x, &f.sqr(&sum.z), &x1)
+            !bool::from(sum.is_infinity()) && is_x_mod_n(f, &sum.x, &sum.zz, &x1)
         });
         if holds { Ok(()) } else { Err(Error::Signature) }
     }
