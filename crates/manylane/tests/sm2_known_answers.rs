@@ -4,8 +4,8 @@
 use manylane::{
     Error,
     sm2::{
-        Ciphertext, CiphertextForm, DEFAULT_ID, Decryptor, MAX_ID_LEN, PublicKey, Sealed,
-        SecretKey, Signature, Signer, Verifier,
+        Ciphertext, CiphertextForm, DEFAULT_ID, Decryptor, MAX_HEAD_LEN, MAX_ID_LEN, PublicKey,
+        Sealed, SecretKey, Signature, Signer, Verifier,
     },
     sm3::{self, Digest},
 };
@@ -112,6 +112,11 @@ fn decrypts(key: &SecretKey, parts: &Ciphertext<'_>, message: &[u8], what: &str)
         let whole = parts.to_vec(form).unwrap();
         let decrypted = key.decrypt(form, &whole);
         assert_eq!(decrypted.as_deref().map(Vec::as_slice), Ok(message), "{form:?} {what}");
+        // Whoever does not know the form finds it by trying.
+        let start = &whole[..whole.len().min(MAX_HEAD_LEN)];
+        let found =
+            CiphertextForm::candidates(start).find(|form| key.decrypt(*form, &whole).is_ok());
+        assert_eq!(found, Some(form), "{what}");
     }
     let mut data = parts.c2.to_vec();
     key.decrypt_in_place(&Sealed { c1: parts.c1, c3: parts.c3 }, &mut data).unwrap();

@@ -10,6 +10,7 @@ mod tlv;
 
 use der::asn1::ObjectIdentifier;
 use spki::AlgorithmIdentifierRef;
+use zeroize::Zeroizing;
 
 use crate::Error;
 
@@ -50,7 +51,7 @@ enum Look {
 
 fn look(bytes: &[u8]) -> Look {
     let mut reader = tlv::Reader::new(bytes);
-    if hex_digits(bytes).is_some() {
+    if is_hex(bytes) {
         Look::Hex
     } else if reader.header(tlv::SEQUENCE) == Some(reader.rest().len() as u64) {
         Look::Der
@@ -61,8 +62,10 @@ fn look(bytes: &[u8]) -> Look {
     }
 }
 
-/// Text less the white space around it, as files of hexadecimal digits have.
-fn hex_digits(text: &[u8]) -> Option<&[u8]> {
+/// Whether there are hexadecimal digits and white space around them only. They may be a secret key's,
+/// so they are decoded, which takes the same time for all digits, and not looked at.
+fn is_hex(text: &[u8]) -> bool {
     let digits = text.trim_ascii();
-    (!digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)).then_some(digits)
+    let mut bytes = Zeroizing::new(vec![0; digits.len() / 2]);
+    !digits.is_empty() && base16ct::mixed::decode(digits, &mut bytes).is_ok()
 }

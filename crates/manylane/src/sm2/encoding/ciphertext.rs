@@ -6,7 +6,10 @@
 use super::tlv::{
     OCTET_STRING, Reader, SEQUENCE, header_len, integer_len, push_header, push_integer,
 };
-use crate::{Error, sm2::MAX_MESSAGE_LEN};
+use crate::{
+    Error,
+    sm2::{MAX_MESSAGE_LEN, PublicKey},
+};
 
 /// How a ciphertext's parts are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -130,6 +133,24 @@ impl CiphertextForm {
             }
         };
         head.ok_or(Error::Encoding(why))
+    }
+
+    /// The forms that a ciphertext with this start may have: those it can be read in, with a C1 that is
+    /// a point of the curve. Where C3 is cannot be seen, so there are two for a raw one, the current
+    /// order first; which it is shows when it decrypts. `start` is as for [`read_head`](Self::read_head).
+    pub fn candidates(start: &[u8]) -> impl Iterator<Item = Self> {
+        let forms = [
+            CiphertextForm::Asn1,
+            CiphertextForm::C1C3C2 { prefix: true },
+            CiphertextForm::C1C2C3 { prefix: true },
+            CiphertextForm::C1C3C2 { prefix: false },
+            CiphertextForm::C1C2C3 { prefix: false },
+        ];
+        let fits = move |form: &Self| {
+            let head = form.read_head(start);
+            head.is_ok_and(|head| PublicKey::from_sec1_bytes(&head.c1).is_ok())
+        };
+        forms.into_iter().filter(fits)
     }
 
     /// Bytes of a whole ciphertext.

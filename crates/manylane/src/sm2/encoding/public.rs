@@ -3,7 +3,7 @@
 use der::{AnyRef, Decode as _, Encode as _, SliceReader, Tag, Tagged as _, asn1::BitStringRef};
 use spki::{AlgorithmIdentifier, SubjectPublicKeyInfo, SubjectPublicKeyInfoRef};
 
-use super::{CURVE, EC_PUBLIC_KEY, Look, check_algorithm, hex_digits, look, pem};
+use super::{CURVE, EC_PUBLIC_KEY, Look, check_algorithm, look, pem};
 use crate::{Error, sm2::PublicKey};
 
 impl PublicKey {
@@ -68,7 +68,7 @@ impl PublicKey {
     /// [`Error::Encoding`] if it is anything else; [`Error::Key`] if it is no point of the curve.
     pub fn from_hex(digits: &[u8]) -> Result<Self, Error> {
         let why = Error::Encoding("not a point of 66, 128 or 130 hexadecimal digits");
-        let digits = hex_digits(digits).ok_or(why.clone())?;
+        let digits = digits.trim_ascii();
         if !matches!(digits.len(), 66 | 128 | 130) {
             return Err(why);
         }
