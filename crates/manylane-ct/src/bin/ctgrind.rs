@@ -13,6 +13,7 @@ use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Messages,
     cpu::{self, Machine},
+    sm2::{DEFAULT_ID, Exchange, PublicKey, SecretKey, Signature},
     sm3::{self, Digest, HkdfSm3, HmacSm3, Lanes, Midstate, Sm3},
 };
 use manylane_ct::{
@@ -61,6 +62,7 @@ fn check_all() -> ExitCode {
     checks.leaks();
     checks.many(machine);
     checks.stream(machine);
+    checks.sm2(machine);
     println!("{} passed, {} failed", checks.passed, checks.failed);
     if checks.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -218,4 +220,54 @@ impl Checks {
             key
         });
     }
+
+    /// SM2 with a secret key, on the arithmetic that `MANYLANE_MACHINE` leaves.
+    fn sm2(&mut self, machine: Machine) {
+        let peer = key(&bytes(12, 32));
+        self.constant_time(&format!("{machine}: SM2 key"), &bytes(13, 32), |d| {
+            key(d).public_key().to_sec1_bytes().to_vec()
+        });
+        let name = format!("{machine}: SM2 Diffie-Hellman");
+        self.constant_time(&name, &bytes(14, 32), |d| {
+            key(d).diffie_hellman(peer.public_key()).to_vec()
+        });
+        // What follows differs from run to run, as nonces do; that it is right does not.
+        let name = format!("{machine}: SM2 signature");
+        self.constant_time(&name, &bytes(15, 32), |d| {
+            let key = key(d);
+            let mut signature = key.sign(DEFAULT_ID, b"message").expect("random bytes").to_bytes();
+            mark_public(&mut signature);
+            let signature = Signature::from_bytes(&signature).expect("in range");
+            vec![published(&key).verify(DEFAULT_ID, b"message", &signature).is_ok()]
+        });
+        let name = format!("{machine}: SM2 key exchange");
+        self.constant_time(&name, &bytes(16, 32), |d| {
+            let own = key(d);
+            let (own_public, peer_public) = (published(&own), peer.public_key());
+            let a = Exchange::initiate(&own, b"a", peer_public, b"b").expect("random bytes");
+            let b = Exchange::respond(&peer, b"b", &own_public, b"a").expect("random bytes");
+            let (r_a, r_b) = (public(a.ephemeral()), *b.ephemeral());
+            let mut keys = [[0; 40]; 2];
+            let confirms_a = a.agree(&r_b, &mut keys[0]).expect("honest");
+            let confirms_b = b.agree(&r_a, &mut keys[1]).expect("honest");
+            let confirmed = confirms_a.check(confirms_b.to_send()).is_ok();
+            mark_public(&mut keys);
+            vec![confirmed, keys[0] == keys[1]]
+        });
+    }
+}
+
+fn key(d: &[u8]) -> SecretKey {
+    SecretKey::from_bytes(d.try_into().expect("32 bytes")).expect("in range")
+}
+
+/// The public key of a key that is secret, after it went to the outside.
+fn published(key: &SecretKey) -> PublicKey {
+    public(key.public_key())
+}
+
+fn public(point: &PublicKey) -> PublicKey {
+    let mut bytes = point.to_sec1_bytes();
+    mark_public(&mut bytes);
+    PublicKey::from_sec1_bytes(&bytes).expect("a point")
 }

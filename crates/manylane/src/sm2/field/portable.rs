@@ -43,10 +43,7 @@ impl Field for Portable {
     fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
         let mut entry = [0; W];
         for (i, candidate) in (1..).zip(table) {
-            // All ones where i = index: only then does the subtraction of 1 borrow.
-            let difference: u64 = i ^ index;
-            let mask =
-                !((difference | difference.wrapping_neg()).cast_signed() >> 63).cast_unsigned();
+            let mask = limbs::mask(i == index);
             for (word, candidate) in entry.iter_mut().zip(candidate) {
                 *word |= candidate & mask;
             }
