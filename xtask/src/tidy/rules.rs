@@ -5,13 +5,15 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 38] = [
+const UNSAFE: [&str; 40] = [
     "crates/manylane/src/sm2/field/bmi2.rs",
     "crates/manylane/src/sm3/armcrypto.rs",
     "crates/manylane/src/sm3/avx2.rs",
     "crates/manylane/src/sm3/avx512.rs",
     "crates/manylane/src/sm3/bmi2.rs",
     "crates/manylane/src/sm3/bmi2/beside.rs",
+    "crates/manylane/src/sm3/bmi2/beside/avx2.rs",
+    "crates/manylane/src/sm3/bmi2/beside/avx512.rs",
     "crates/manylane/src/sm3/body.rs",
     "crates/manylane/src/sm3/neon.rs",
     "crates/manylane/src/sm3/sse.rs",

@@ -113,7 +113,9 @@ impl Beside {
     fn batch(&self) -> Option<usize> {
         match (self.hash.stream, self.counters.cell()) {
             #[cfg(target_arch = "x86_64")]
-            (Stream::Avx512(_), Cell::Avx512(_)) => Some(bmi2::beside::BATCH),
+            (Stream::Bmi2(_), Cell::Avx2(_)) => Some(bmi2::beside::avx2::BATCH),
+            #[cfg(target_arch = "x86_64")]
+            (Stream::Avx512(_), Cell::Avx512(_)) => Some(bmi2::beside::avx512::BATCH),
             _ => None,
         }
     }
@@ -127,10 +129,14 @@ impl Beside {
         let blocks = body.as_chunks_mut().0;
         let counter = self.counters.counter(self.hash.midstate.prefix_len(), 64 * blocks.len());
         let (v, key) = (&mut self.hash.midstate.v, self.counters.chaining_value());
-        match self.hash.stream {
+        match (self.hash.stream, self.counters.cell()) {
             #[cfg(target_arch = "x86_64")]
-            Stream::Avx512(token) => {
-                bmi2::beside::crypt_avx512(token, v, key, counter, blocks, direction);
+            (Stream::Bmi2(bmi2), Cell::Avx2(avx2)) => {
+                bmi2::beside::avx2::crypt((bmi2, avx2), v, key, counter, blocks, direction);
+            }
+            #[cfg(target_arch = "x86_64")]
+            (Stream::Avx512(token), Cell::Avx512(_)) => {
+                bmi2::beside::avx512::crypt(token, v, key, counter, blocks, direction);
             }
             _ => unreachable!("a batch without a kernel"),
         }
