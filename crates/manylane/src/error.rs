@@ -111,3 +111,35 @@ impl core::fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_error_has_a_number_and_words_of_its_own() {
+        let all = [
+            Error::OutputLength { expected: 1, got: 2 },
+            Error::CountMismatch { keys: 1, messages: 2 },
+            Error::Shape("why"),
+            Error::Offset { index: 1 },
+            Error::Unavailable(Machine::Portable),
+            Error::Key,
+            Error::Signature,
+            Error::IdLength(8192),
+            Error::Random,
+            Error::Exchange,
+            Error::Encoding("not a key"),
+            Error::Password,
+            Error::PasswordNeeded,
+            Error::MessageLength(0),
+            Error::Decryption,
+        ];
+        // In the order of their numbers, without a gap: none is there twice, and none is missing here.
+        for (error, code) in all.iter().zip(1..) {
+            assert_eq!(error.code(), -code, "{error}");
+        }
+        let words: std::collections::BTreeSet<String> = all.iter().map(Error::to_string).collect();
+        assert_eq!(words.len(), all.len());
+    }
+}

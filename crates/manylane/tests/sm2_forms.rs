@@ -381,7 +381,7 @@ fn random_keys(count: usize) {
 
 #[test]
 fn random_keys_in_every_form() {
-    random_keys(300);
+    random_keys(2000);
 }
 
 /// Every key is a multiple of G, and every form that is read makes one more.
