@@ -108,19 +108,19 @@ impl Jacobian {
     /// Points are changed in place here and below: a point that is returned is copied, in vectors that
     /// cannot be loaded before the stores of all their limbs are done.
     pub(super) fn double(&mut self, f: impl Field) {
-        // With a = −3: M = 3(X − Z²)(X + Z²), S = 4XY², X₃ = M² − 2S, Y₃ = M(S − X₃) − 8Y⁴. In an order
-        // in which no product needs the one just before it: a processor looks some three ahead.
+        // With a = −3: M = 3(X − Z²)(X + Z²) / 2, S = XY², X₃ = M² − 2S, Y₃ = M(S − X₃) − Y⁴, Z₃ = YZ: the
+        // usual formulas have 2YZ, which takes two more doublings and halvings. In an order in which no
+        // product needs the one just before it, because a processor looks some three ahead.
         let m = f.mul(&f.add(&self.x, &self.zz), &f.sub(&self.x, &self.zz));
-        let y2 = f.double(&self.y);
-        let yy4 = f.sqr(&y2);
-        self.z = f.mul(&y2, &self.z);
-        let m = f.triple(&m);
-        let s = f.mul(&yy4, &self.x);
+        let yy = f.sqr(&self.y);
+        self.z = f.mul(&self.y, &self.z);
+        let m = f.add(&m, &f.half(&m));
+        let s = f.mul(&yy, &self.x);
         let mm = f.sqr(&m);
         self.zz = f.sqr(&self.z);
-        let yyyy16 = f.sqr(&yy4);
+        let yyyy = f.sqr(&yy);
         self.x = f.sub(&f.sub(&mm, &s), &s);
-        self.y = f.sub(&f.mul(&m, &f.sub(&s, &self.x)), &f.half(&yyyy16));
+        self.y = f.sub(&f.mul(&m, &f.sub(&s, &self.x)), &yyyy);
     }
 
     /// P = P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
