@@ -303,7 +303,7 @@ impl Random {
             *word = self.next().to_be_bytes();
         }
         let dice = self.next();
-        if dice % 4 == 0 {
+        if dice.is_multiple_of(4) {
             number[..1 + (dice >> 8) as usize % 31].fill(0);
         }
         number
@@ -336,7 +336,8 @@ fn random_ciphertexts_in_every_form() {
         c1[1..33].copy_from_slice(&random.number());
         c1[33..].copy_from_slice(&random.number());
         // C2's length moves what DER's lengths need.
-        let len = 1 + random.next() as usize % if random.next() % 8 == 0 { 600 } else { 60 };
+        let most = if random.next().is_multiple_of(8) { 600 } else { 60 };
+        let len = 1 + random.next() as usize % most;
         let parts = Ciphertext { c1, c3: random.number(), c2: &text[..len] };
         for form in FORMS {
             let bytes = parts.to_vec(form).unwrap();
