@@ -46,6 +46,13 @@ const fn leading(name: &'static str) -> Kernel {
     Kernel { name, arguments, spills: 16, calls: &[], inlined: true }
 }
 
+/// `(state, counter, data, number of digests)`: counter blocks, whose words are public.
+const COUNTERS: &[Level] = &[ToSecret, Public, ToSecret, Public];
+
+/// `(state of the stream, state that the key stream starts from, counter, blocks, their number,
+/// direction)`.
+const BESIDE: &[Level] = &[ToSecret, ToSecret, Public, ToSecret, Public, Public];
+
 /// `(state, blocks, their number)`, and whether this processor has the quick `lea`.
 const STREAM: &[Level] = &[ToSecret, ToSecret, Public, Public];
 
@@ -69,6 +76,12 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm3::avx2::constant", CONSTANT, 24),
     kernel("manylane::sm3::avx512::lanes", LANES, 7),
     kernel("manylane::sm3::avx512::constant", CONSTANT, 4),
+    kernel("manylane::sm3::sse::counters", COUNTERS, 190),
+    kernel("manylane::sm3::avx2::counters", COUNTERS, 105),
+    kernel("manylane::sm3::avx512::counters", COUNTERS, 33),
+    kernel("manylane::sm3::bmi2::beside::avx2::crypt_ymm", BESIDE, 308),
+    kernel("manylane::sm3::bmi2::beside::avx512::crypt_zmm", BESIDE, 160),
+    kernel("manylane::sm3::bmi2::beside::avx512::crypt_zmm_two_adds", BESIDE, 160),
     stream("manylane::sm3::bmi2::compress_avx2"),
     stream("manylane::sm3::bmi2::compress_zmm"),
     single("manylane::sm3::bmi2::single_avx"),

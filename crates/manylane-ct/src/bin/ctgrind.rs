@@ -11,9 +11,11 @@ use std::{
 
 use hmac::{KeyInit as _, Mac as _};
 use manylane::{
-    Messages,
+    Error, Messages,
     cpu::{self, Machine},
-    sm2::{DEFAULT_ID, Exchange, PublicKey, SecretKey, Signature},
+    sm2::{
+        self, DEFAULT_ID, Decryptor, Encryptor, Exchange, PublicKey, Sealed, SecretKey, Signature,
+    },
     sm3::{self, Digest, HkdfSm3, HmacSm3, Lanes, Midstate, Sm3},
 };
 use manylane_ct::{
@@ -63,6 +65,7 @@ fn check_all() -> ExitCode {
     checks.many(machine);
     checks.stream(machine);
     checks.sm2(machine);
+    checks.sm2_encryption(machine);
     println!("{} passed, {} failed", checks.passed, checks.failed);
     if checks.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
@@ -253,6 +256,65 @@ impl Checks {
             let confirmed = confirms_a.check(confirms_b.to_send()).is_ok();
             mark_public(&mut keys);
             vec![confirmed, keys[0] == keys[1]]
+        });
+    }
+
+    /// Encryption of secret messages and decryption with secret keys, on the machine's lanes and what
+    /// `MANYLANE_MACHINE` leaves for the stream.
+    fn sm2_encryption(&mut self, machine: Machine) {
+        if Lanes::new_on(machine).is_err() {
+            println!("        {machine} has no kernel for lanes");
+            return;
+        }
+        let peer = key(&bytes(17, 32));
+        for len in [1, 100, 6000] {
+            let name = format!("{machine}: SM2 encryption of {len} bytes");
+            self.constant_time(&name, &bytes(18, len), |message| {
+                let mut data = message.to_vec();
+                let mut encryptor =
+                    Encryptor::new_on(machine, peer.public_key(), message).expect("random bytes");
+                encryptor.update(&mut data).expect("short enough");
+                let mut c1 = *encryptor.c1();
+                let mut c3 = encryptor.finalize().expect("not empty");
+                mark_public(&mut c1);
+                mark_public(&mut c3);
+                mark_public(&mut data);
+                peer.decrypt_in_place(&Sealed { c1, c3 }, &mut data).expect("as it was encrypted");
+                data
+            });
+            let name = format!("{machine}: SM2 decryption of {len} bytes");
+            self.constant_time(&name, &bytes(19, 32), |d| {
+                let key = key(d);
+                let mut data = bytes(20, len);
+                let sealed = published(&key).encrypt_in_place(&mut data).expect("random bytes");
+                let mut decryptor = Decryptor::new_on(machine, &key, &sealed.c1).expect("a point");
+                decryptor.update(&mut data).expect("short enough");
+                decryptor.finalize(&sealed.c3).expect("as it was encrypted");
+                data
+            });
+        }
+        let name = format!("{machine}: SM2 encryption and decryption of many");
+        self.constant_time(&name, &bytes(21, 32 + 5 * 300), |secret| {
+            let (d, messages) = secret.split_at(32);
+            let key = key(d);
+            let public = published(&key);
+            let mut data = messages.to_vec();
+            let mut parts: Vec<&mut [u8]> = data.chunks_mut(300).collect();
+            let mut sealed = vec![Err(Error::Decryption); 5];
+            sm2::encrypt_many(&[&public; 5], &mut parts, &mut sealed).expect("counts agree");
+            let sealed: Vec<Sealed> = sealed
+                .into_iter()
+                .map(|sealed| {
+                    let mut sealed = sealed.expect("random bytes");
+                    mark_public(&mut sealed.c1);
+                    mark_public(&mut sealed.c3);
+                    sealed
+                })
+                .collect();
+            let mut out = vec![Err(Error::Decryption); 5];
+            sm2::decrypt_many(&[&key; 5], &sealed, &mut parts, &mut out).expect("counts agree");
+            assert!(out.iter().all(Result::is_ok), "as it was encrypted");
+            data
         });
     }
 }

@@ -78,14 +78,14 @@ macro_rules! batch_beside {
         asm_with_t!(
             concat!(
                 "push r13\n push rsi\n push rdx\n push rcx\n push rax\n",
-                "push r11\n push r12\n push 0\n",
+                "push r11\n push r12\n push r14\n",
                 load_state!(),
                 "4:\n",
                 "mov r11, qword ptr [rsp + 48]\n",
                 $start,
-                "mov qword ptr [rsp], ", $low, "\n",
+                "mov r11d, ", $low, "\n mov qword ptr [rsp], r11\n",
                 blocks_beside!($sum, $row, $step, "2", $low_part, $rounds),
-                "mov qword ptr [rsp], ", $high, "\n",
+                "mov r11d, ", $high, "\n mov qword ptr [rsp], r11\n",
                 blocks_beside!($sum, $row, $step, "3", $high_part, $rounds),
                 "mov r11, qword ptr [rsp + 48]\n",
                 "mov r12, qword ptr [rsp + 40]\n",
@@ -146,20 +146,25 @@ unsafe fn batches<V: Vector, const L: usize>(
     }
     let mut shared = Shared::of(counter);
     let counter_of = |group: usize| counter + (L * group) as u32;
-    let mut groups = [const { Group { words: [0; WORDS], t: T } }; GROUPS];
+    let mut groups = [const { MaybeUninit::<Group>::uninit() }; GROUPS];
+    let groups = groups.as_mut_ptr().cast::<Group>();
     let mut lanes = [const { Lanes([[0; L]; 8]) }; GROUPS];
     let mut schedules = [const { MaybeUninit::<Schedule<L>>::uninit() }; 2];
     let [now, next] = &mut schedules;
     let (mut now, mut next) = (now.as_mut_ptr(), next.as_mut_ptr());
-    // SAFETY: the schedules live until the end, and the rows that decide anything are written before
-    // they are read, as in `stream`. A batch has 64 bytes for each of two groups' lanes.
+    // SAFETY: schedules and groups live until the end. The rows of schedules that decide anything are
+    // written before they are read, as in `stream`; all of the groups is. A batch has 32 bytes for each
+    // lane of two groups.
     unsafe {
-        for (b, batch) in all.iter_mut().take(lead).enumerate() {
-            for group in 0..GROUPS {
-                shared.move_to(counter_of(GROUPS * b + group));
-                let data = batch.as_mut_ptr().cast::<u8>().add(32 * L * group);
-                body::xor_counters::<V, L>(key, shared.words(), data);
-            }
+        for i in 0..GROUPS {
+            let group = groups.add(i);
+            copy::<V, L>(&T, (&raw mut (*group).t).cast());
+            copy::<V, L>(shared.words(), (&raw mut (*group).words).cast());
+        }
+        for group in 0..GROUPS * lead.min(all.len()) {
+            shared.move_to(counter_of(group));
+            let data = all.as_mut_ptr().cast::<u8>().add(32 * L * group);
+            body::xor_counters::<V, L>(key, shared.words(), data);
         }
         first_rows(next, transpose(&all[0]));
         expand::<V, L>(next);
@@ -169,12 +174,13 @@ unsafe fn batches<V: Vector, const L: usize>(
                 first_rows(next, transpose(following));
             }
             if b + lead < all.len() {
-                for (group, words) in groups.iter_mut().enumerate() {
-                    shared.move_to(counter_of(GROUPS * (b + lead) + group));
-                    words.words = *shared.words();
+                for i in 0..GROUPS {
+                    let group = groups.add(i);
+                    shared.move_to(counter_of(GROUPS * (b + lead) + i));
+                    copy::<V, L>(shared.words(), (&raw mut (*group).words).cast());
                 }
             }
-            rounds(v.as_mut_ptr(), now, next, groups.as_ptr(), lanes.as_mut_ptr());
+            rounds(v.as_mut_ptr(), now, next, groups, lanes.as_mut_ptr());
             if let Some(batch) = all.get_mut(b + lead) {
                 for (group, lanes) in lanes.iter().enumerate() {
                     let mut words = [V::splat(0); 8];
@@ -188,5 +194,18 @@ unsafe fn batches<V: Vector, const L: usize>(
     }
     for lanes in &mut lanes {
         wipe_words(lanes.0.as_flattened_mut());
+    }
+}
+
+/// Copies words by vectors of `L`: beside them, a call that copies would be the only one.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `to` is valid for writes of as many words as there are in
+/// `from`, a multiple of `L`.
+#[inline(always)]
+unsafe fn copy<V: Vector, const L: usize>(from: &[u32], to: *mut u32) {
+    for (i, words) in from.as_chunks::<L>().0.iter().enumerate() {
+        // SAFETY: the caller's proof.
+        unsafe { V::load(words.as_ptr()).store(to.add(L * i)) };
     }
 }

@@ -157,38 +157,39 @@ pub(in super::super::super) fn crypt(
     data: &mut [[u8; 64]],
     direction: Direction,
 ) {
-    let quick_lea = token.quick_lea();
+    let crypt = if token.quick_lea() { crypt_zmm } else { crypt_zmm_two_adds };
     // SAFETY: the token proves the features.
-    unsafe { crypt_zmm(v, key, counter, data, direction, quick_lea) }
+    unsafe { crypt(v, key, counter, data, direction) }
 }
 
-#[inline(never)]
-#[target_feature(enable = "bmi2,avx2,avx512f,avx512bw,avx512vl")]
-fn crypt_zmm(
-    v: &mut [u32; 8],
-    key: &[u32; 8],
-    counter: u32,
-    data: &mut [[u8; 64]],
-    direction: Direction,
-    quick_lea: bool,
-) {
-    // SAFETY: the features are enabled here; `rounds` gets two schedules, two groups with their
-    // results, and only plain words in `next`, whatever they are.
-    unsafe {
-        batches::<U32x16, BATCH>(
-            v,
-            key,
-            counter,
-            data,
-            lead(direction),
-            |batch| avx512::transpose(|i| row(batch, i)),
-            |v, now, next, groups, lanes| {
-                if quick_lea {
-                    batch!(lea, v, now, next, groups, key.as_ptr(), lanes);
-                } else {
-                    batch!(two_adds, v, now, next, groups, key.as_ptr(), lanes);
-                }
-            },
-        );
-    }
+macro_rules! crypt {
+    ($name:ident, $sum:ident) => {
+        #[inline(never)]
+        #[target_feature(enable = "bmi2,avx2,avx512f,avx512bw,avx512vl")]
+        fn $name(
+            v: &mut [u32; 8],
+            key: &[u32; 8],
+            counter: u32,
+            data: &mut [[u8; 64]],
+            direction: Direction,
+        ) {
+            // SAFETY: the features are enabled here; `rounds` gets two schedules, two groups with
+            // their results, and only plain words in `next`, whatever they are.
+            unsafe {
+                batches::<U32x16, BATCH>(
+                    v,
+                    key,
+                    counter,
+                    data,
+                    lead(direction),
+                    |batch| avx512::transpose(|i| row(batch, i)),
+                    |v, now, next, groups, lanes| {
+                        batch!($sum, v, now, next, groups, key.as_ptr(), lanes);
+                    },
+                );
+            }
+        }
+    };
 }
+crypt!(crypt_zmm, lea);
+crypt!(crypt_zmm_two_adds, two_adds);
