@@ -68,6 +68,18 @@ pub(super) trait Field: Copy {
     /// a − b.
     fn sub(self, a: &Fe, b: &Fe) -> Fe;
 
+    /// a·b − c·d.
+    #[inline(always)]
+    fn mul_sub(self, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
+        self.sub(&self.mul(a, b), &self.mul(c, d))
+    }
+
+    /// a·b − c².
+    #[inline(always)]
+    fn mul_sub_sqr(self, a: &Fe, b: &Fe, c: &Fe) -> Fe {
+        self.sub(&self.mul(a, b), &self.sqr(c))
+    }
+
     /// b if `choice`, else a.
     fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe;
 

@@ -118,9 +118,8 @@ impl Jacobian {
         let s = f.mul(&yy, &self.x);
         let mm = f.sqr(&m);
         self.zz = f.sqr(&self.z);
-        let yyyy = f.sqr(&yy);
         self.x = f.sub(&f.sub(&mm, &s), &s);
-        self.y = f.sub(&f.mul(&m, &f.sub(&s, &self.x)), &yyyy);
+        self.y = f.mul_sub_sqr(&m, &f.sub(&s, &self.x), &yy);
     }
 
     /// P = P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
@@ -247,9 +246,8 @@ fn chord(f: impl Field, u: &Fe, s: &Fe, h: &Fe, hh: &Fe, r: &Fe, z: &Fe) -> Jaco
     let hhh = f.mul(hh, h);
     let v = f.mul(u, hh);
     let zz = f.sqr(&z);
-    let y1 = f.mul(s, &hhh);
     let x = f.sub(&f.sub(&f.sub(&rr, &hhh), &v), &v);
-    let y = f.sub(&f.mul(r, &f.sub(&v, &x)), &y1);
+    let y = f.mul_sub(r, &f.sub(&v, &x), s, &hhh);
     Jacobian { x, y, z, zz }
 }
 

@@ -32,6 +32,16 @@ impl Field for Mulx {
     }
 
     #[inline(always)]
+    fn mul_sub(self, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
+        mul_sub(self.bmi2, a, b, c, d)
+    }
+
+    #[inline(always)]
+    fn mul_sub_sqr(self, a: &Fe, b: &Fe, c: &Fe) -> Fe {
+        mul_sub_sqr(self.bmi2, a, b, c)
+    }
+
+    #[inline(always)]
     fn add(self, a: &Fe, b: &Fe) -> Fe {
         add(a, b)
     }
@@ -121,6 +131,67 @@ macro_rules! row {
     };
 }
 
+/// r8 … r15 = a·b, for a at rsi and b at rdi. Changes all other registers but these two.
+#[rustfmt::skip]
+macro_rules! product {
+    () => {
+        concat!(
+            "mov rdx, [rdi]\n mulx r9, r8, [rsi]\n mulx r10, rax, [rsi + 8]\n add r9, rax\n",
+            "mulx r11, rax, [rsi + 16]\n adc r10, rax\n mulx r12, rax, [rsi + 24]\n adc r11, rax\n",
+            "adc r12, 0\n",
+            row!("[rdi + 8]", "r9", "r10", "r11", "r12", "r13"),
+            row!("[rdi + 16]", "r10", "r11", "r12", "r13", "r14"),
+            row!("[rdi + 24]", "r11", "r12", "r13", "r14", "r15"),
+        )
+    };
+}
+
+/// r8 … r15 = a², for a at rsi. Changes all other registers but this.
+#[rustfmt::skip]
+macro_rules! square {
+    () => {
+        concat!(
+            // The products of different limbs, once: r9 … r14.
+            "mov rdx, [rsi]\n mulx r10, r9, [rsi + 8]\n mulx r11, rax, [rsi + 16]\n",
+            "mulx r12, rcx, [rsi + 24]\n mov rdx, [rsi + 8]\n add r10, rax\n",
+            "adc r11, rcx\n adc r12, 0\n mulx rbx, rax, [rsi + 16]\n mulx r13, rcx, [rsi + 24]\n",
+            "mov rdx, [rsi + 16]\n mulx r14, rdi, [rsi + 24]\n add rcx, rbx\n",
+            "adc r13, rdi\n adc r14, 0\n add r11, rax\n adc r12, rcx\n adc r13, 0\n",
+            "adc r14, 0\n",
+            // Twice that.
+            "xor r15d, r15d\n add r9, r9\n adc r10, r10\n adc r11, r11\n adc r12, r12\n",
+            "adc r13, r13\n adc r14, r14\n adc r15, 0\n",
+            // The squares of the limbs.
+            "mov rdx, [rsi]\n mulx rcx, r8, rdx\n mov rdx, [rsi + 8]\n mulx rbp, rbx, rdx\n",
+            "add r9, rcx\n adc r10, rbx\n adc r11, rbp\n mov rdx, [rsi + 16]\n",
+            "mulx rcx, rax, rdx\n adc r12, rax\n adc r13, rcx\n mov rdx, [rsi + 24]\n",
+            "mulx rcx, rax, rdx\n adc r14, rax\n adc r15, rcx\n",
+        )
+    };
+}
+
+/// r8 … r15 = a·b − (r8 … r15), plus 2²⁵⁶·p if that is negative: below 2²⁵⁶·p, as the reduction wants. The
+/// addresses of a and b have been pushed; they are popped. Changes all other registers.
+#[rustfmt::skip]
+macro_rules! product_less {
+    () => {
+        concat!(
+            "sub rsp, 64\n",
+            "mov [rsp], r8\n mov [rsp + 8], r9\n mov [rsp + 16], r10\n mov [rsp + 24], r11\n",
+            "mov [rsp + 32], r12\n mov [rsp + 40], r13\n mov [rsp + 48], r14\n mov [rsp + 56], r15\n",
+            "mov rsi, [rsp + 72]\n mov rdi, [rsp + 64]\n",
+            product!(),
+            "sub r8, [rsp]\n sbb r9, [rsp + 8]\n sbb r10, [rsp + 16]\n sbb r11, [rsp + 24]\n",
+            "sbb r12, [rsp + 32]\n sbb r13, [rsp + 40]\n sbb r14, [rsp + 48]\n sbb r15, [rsp + 56]\n",
+            "sbb rdx, rdx\n",
+            "mov rax, 0xffffffff00000000\n mov rcx, 0xfffffffeffffffff\n",
+            "and rax, rdx\n and rcx, rdx\n",
+            "add r12, rdx\n adc r13, rax\n adc r14, rdx\n adc r15, rcx\n",
+            "add rsp, 80\n",
+        )
+    };
+}
+
 /// a·b.
 ///
 /// Inlined, and the result comes in registers: of limbs that went through memory the compiler copies
@@ -134,18 +205,7 @@ fn mul(_: cpu::Bmi2, a: &Fe, b: &Fe) -> Fe {
         asm!(
             "push rbx",
             "push rbp",
-            "mov rdx, [rdi]",
-            "mulx r9, r8, [rsi]",
-            "mulx r10, rax, [rsi + 8]",
-            "add r9, rax",
-            "mulx r11, rax, [rsi + 16]",
-            "adc r10, rax",
-            "mulx r12, rax, [rsi + 24]",
-            "adc r11, rax",
-            "adc r12, 0",
-            row!("[rdi + 8]", "r9", "r10", "r11", "r12", "r13"),
-            row!("[rdi + 16]", "r10", "r11", "r12", "r13", "r14"),
-            row!("[rdi + 24]", "r11", "r12", "r13", "r14", "r15"),
+            product!(),
             reduce!(),
             "pop rbp",
             "pop rbx",
@@ -177,51 +237,7 @@ fn sqr(_: cpu::Bmi2, a: &Fe) -> Fe {
         asm!(
             "push rbx",
             "push rbp",
-            // The products of different limbs, once: r9 … r14.
-            "mov rdx, [rsi]",
-            "mulx r10, r9, [rsi + 8]",
-            "mulx r11, rax, [rsi + 16]",
-            "mulx r12, rcx, [rsi + 24]",
-            "mov rdx, [rsi + 8]",
-            "add r10, rax",
-            "adc r11, rcx",
-            "adc r12, 0",
-            "mulx rbx, rax, [rsi + 16]",
-            "mulx r13, rcx, [rsi + 24]",
-            "mov rdx, [rsi + 16]",
-            "mulx r14, rdi, [rsi + 24]",
-            "add rcx, rbx",
-            "adc r13, rdi",
-            "adc r14, 0",
-            "add r11, rax",
-            "adc r12, rcx",
-            "adc r13, 0",
-            "adc r14, 0",
-            // Twice that.
-            "xor r15d, r15d",
-            "add r9, r9",
-            "adc r10, r10",
-            "adc r11, r11",
-            "adc r12, r12",
-            "adc r13, r13",
-            "adc r14, r14",
-            "adc r15, 0",
-            // The squares of the limbs.
-            "mov rdx, [rsi]",
-            "mulx rcx, r8, rdx",
-            "mov rdx, [rsi + 8]",
-            "mulx rbp, rbx, rdx",
-            "add r9, rcx",
-            "adc r10, rbx",
-            "adc r11, rbp",
-            "mov rdx, [rsi + 16]",
-            "mulx rcx, rax, rdx",
-            "adc r12, rax",
-            "adc r13, rcx",
-            "mov rdx, [rsi + 24]",
-            "mulx rcx, rax, rdx",
-            "adc r14, rax",
-            "adc r15, rcx",
+            square!(),
             reduce!(),
             "pop rbp",
             "pop rbx",
@@ -237,6 +253,76 @@ fn sqr(_: cpu::Bmi2, a: &Fe) -> Fe {
             out("r15") _,
             out("rax") _,
             out("rcx") _,
+            out("rdx") _,
+            options(pure, readonly),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// a·b − c·d, with one reduction for both.
+#[inline(always)]
+fn mul_sub(_: cpu::Bmi2, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
+    let [r0, r1, r2, r3]: [u64; 4];
+    // SAFETY: as above; 112 bytes of the stack are used and given back.
+    unsafe {
+        asm!(
+            "push rbx",
+            "push rbp",
+            "push rax",
+            "push rcx",
+            product!(),
+            product_less!(),
+            reduce!(),
+            "pop rbp",
+            "pop rbx",
+            inout("rax") a.0.as_ptr() => _,
+            inout("rcx") b.0.as_ptr() => _,
+            inout("rsi") c.0.as_ptr() => _,
+            inout("rdi") d.0.as_ptr() => _,
+            out("r8") r0,
+            out("r9") r1,
+            out("r10") r2,
+            out("r11") r3,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
+            out("rdx") _,
+            options(pure, readonly),
+        );
+    }
+    Fe([r0, r1, r2, r3])
+}
+
+/// a·b − c², with one reduction for both.
+#[inline(always)]
+fn mul_sub_sqr(_: cpu::Bmi2, a: &Fe, b: &Fe, c: &Fe) -> Fe {
+    let [r0, r1, r2, r3]: [u64; 4];
+    // SAFETY: as above; 112 bytes of the stack are used and given back.
+    unsafe {
+        asm!(
+            "push rbx",
+            "push rbp",
+            "push rax",
+            "push rcx",
+            square!(),
+            product_less!(),
+            reduce!(),
+            "pop rbp",
+            "pop rbx",
+            inout("rax") a.0.as_ptr() => _,
+            inout("rcx") b.0.as_ptr() => _,
+            inout("rsi") c.0.as_ptr() => _,
+            out("rdi") _,
+            out("r8") r0,
+            out("r9") r1,
+            out("r10") r2,
+            out("r11") r3,
+            out("r12") _,
+            out("r13") _,
+            out("r14") _,
+            out("r15") _,
             out("rdx") _,
             options(pure, readonly),
         );
@@ -390,10 +476,22 @@ fn half(a: &Fe) -> Fe {
             "adc {r2}, {mask}",
             "adc {r3}, {p3}",
             "sbb {mask}, {mask}",
-            "shrd {r0}, {r1}, 1",
-            "shrd {r1}, {r2}, 1",
-            "shrd {r2}, {r3}, 1",
-            "shrd {r3}, {mask}, 1",
+            // Shifts of two registers take six operations on AMD's cores.
+            "mov {p1}, {r1}",
+            "shl {p1}, 63",
+            "shr {r0}, 1",
+            "lea {r0}, [{r0} + {p1}]",
+            "mov {p3}, {r2}",
+            "shl {p3}, 63",
+            "shr {r1}, 1",
+            "lea {r1}, [{r1} + {p3}]",
+            "mov {p1}, {r3}",
+            "shl {p1}, 63",
+            "shr {r2}, 1",
+            "lea {r2}, [{r2} + {p1}]",
+            "shl {mask}, 63",
+            "shr {r3}, 1",
+            "lea {r3}, [{r3} + {mask}]",
             r0 = inout(reg) r0,
             r1 = inout(reg) r1,
             r2 = inout(reg) r2,

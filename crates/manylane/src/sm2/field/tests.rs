@@ -54,6 +54,14 @@ fn check_pair(machine: Machine, f: impl Field, a: &Limbs, b: &Limbs) {
     assert_eq!(big(&f.mul(&fa, &fb).0), &big_a * &big_b * r_inverse() % &p, "product of {name}");
     assert_eq!(big(&f.add(&fa, &fb).0), (&big_a + &big_b) % &p, "sum of {name}");
     assert_eq!(big(&f.sub(&fa, &fb).0), (&p + &big_a - &big_b) % &p, "difference of {name}");
+    // Products and squares of these numbers and their sum, on either side.
+    let (fc, big_c) = (f.add(&fa, &fb), (&big_a + &big_b) % &p);
+    for (x, big_x, y, big_y) in [(fa, &big_a, fb, &big_b), (fb, &big_b, fc, &big_c)] {
+        let expected = (big_x * big_x + &p * &p - big_y * big_y) * r_inverse() % &p;
+        assert_eq!(big(&f.mul_sub_sqr(&x, &x, &y).0), expected, "squares of {name}");
+        let expected = (big_x * &big_c + &p * &p - big_y * &big_a) * r_inverse() % &p;
+        assert_eq!(big(&f.mul_sub(&x, &fc, &y, &fa).0), expected, "products of {name}");
+    }
     for (choice, expected) in [(0, fa), (1, fb)] {
         assert_eq!(f.select(&fa, &fb, Choice::from(choice)).0, expected.0, "choice of {name}");
     }
