@@ -148,6 +148,13 @@ fn keys_of_other_curves_or_with_explicit_curves_are_refused() {
             let secret = dir.openssl(&format!("pkcs8 -topk8 -nocrypt -in {name} {form}"));
             let refused = SecretKey::decode(&secret, None).unwrap_err();
             assert!(matches!(refused, Error::Encoding(_)), "{name}: {refused:?}");
+            let sealed = dir.openssl(&format!(
+                "pkcs8 -topk8 -v2 aes-128-cbc -passout pass:{PASSWORD} -in {name} {form}"
+            ));
+            let refused = SecretKey::decode(&sealed, Some(PASSWORD.as_bytes())).unwrap_err();
+            assert!(matches!(refused, Error::Encoding(_)), "{name}: {refused:?}");
+            let wrong = SecretKey::decode(&sealed, Some(b"wrong")).unwrap_err();
+            assert_eq!(wrong, Error::Password);
             let public = dir.openssl(&format!("pkey -in {name} -pubout {form}"));
             let refused = PublicKey::decode(&public).unwrap_err();
             assert!(matches!(refused, Error::Encoding(_)), "{name}: {refused:?}");

@@ -200,6 +200,18 @@ fn read_raw(start: &[u8], prefix: bool, c3_first: bool) -> Option<ReadHead> {
 }
 
 /// The parts of a ciphertext in memory.
+///
+/// ```
+/// use manylane::sm2::{Ciphertext, CiphertextForm, SecretKey};
+///
+/// // From the form of one program to that of another, without a key.
+/// let key = SecretKey::generate()?;
+/// let asn1 = key.public_key().encrypt(CiphertextForm::Asn1, b"message")?;
+/// let raw = CiphertextForm::C1C3C2 { prefix: false };
+/// let moved = Ciphertext::parse(CiphertextForm::Asn1, &asn1)?.to_vec(raw)?;
+/// assert_eq!(key.decrypt(raw, &moved)?[..], b"message"[..]);
+/// # Ok::<(), manylane::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphertext<'a> {
     /// 04 ‖ x ‖ y, not yet known to be a point of the curve.

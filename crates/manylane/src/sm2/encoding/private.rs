@@ -47,11 +47,17 @@ impl SecretKey {
     ///
     /// # Errors
     /// [`Error::Password`] if the password is wrong or the content is damaged, which cannot be told
-    /// apart; [`Error::Encoding`] if it is encrypted in another way, or costs more than
-    /// [`MAX_ITERATIONS`](super::MAX_ITERATIONS).
+    /// apart; [`Error::Encoding`] if it is encrypted in another way, wants more iterations than
+    /// [`MAX_ITERATIONS`](super::MAX_ITERATIONS), or is a key of another kind.
     pub fn from_encrypted_pkcs8_der(der: &[u8], password: &[u8]) -> Result<Self, Error> {
         let opened = pbes2::open(der, password)?;
-        SecretKey::from_pkcs8_der(&opened).map_err(|_| Error::Password)
+        // A key of another kind is whole, so the password was right.
+        let is_other = || {
+            let info = PrivateKeyInfoRef::from_der(&opened);
+            info.is_ok_and(|info| check_algorithm(&info.algorithm).is_err())
+        };
+        SecretKey::from_pkcs8_der(&opened)
+            .map_err(|why| if is_other() { why } else { Error::Password })
     }
 
     /// Reads the first secret key of a text in PEM: `PRIVATE KEY`, `EC PRIVATE KEY`, or
@@ -159,6 +165,16 @@ impl SecretKey {
     }
 
     /// Writes an `ENCRYPTED PRIVATE KEY` in PEM.
+    ///
+    /// ```
+    /// use manylane::sm2::{Encryption, SecretKey};
+    ///
+    /// let key = SecretKey::generate()?;
+    /// let text = key.to_encrypted_pkcs8_pem(b"password", &Encryption::default())?;
+    /// let again = SecretKey::decode(text.as_bytes(), Some(b"password"))?;
+    /// assert_eq!(again.public_key(), key.public_key());
+    /// # Ok::<(), manylane::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`to_encrypted_pkcs8_der`](Self::to_encrypted_pkcs8_der).
