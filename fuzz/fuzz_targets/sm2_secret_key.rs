@@ -4,13 +4,13 @@
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use manylane::sm2::{Encryption, SecretKey};
+use manylane::sm2::{KeyEncryption, SecretKey};
 
 const PASSWORD: &[u8] = b"password";
 
 /// An encrypted key, to be altered: no fuzzer finds one by itself.
 static SEALED: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let how = Encryption::default().with_iterations(1).unwrap();
+    let how = KeyEncryption::default().with_iterations(1).unwrap();
     SecretKey::from_bytes(&[7; 32]).unwrap().to_encrypted_pkcs8_der(PASSWORD, &how).unwrap()
 });
 

@@ -5,7 +5,7 @@
 
 use std::{error::Error, fs, path::Path};
 
-use manylane::sm2::{CiphertextForm, DEFAULT_ID, Encryption, KeyCipher, Prf, SecretKey};
+use manylane::sm2::{CiphertextForm, DEFAULT_ID, KeyCipher, KeyEncryption, Prf, SecretKey};
 
 const PASSWORD: &[u8] = b"Tr0ub4dor&3";
 const OTHER_ID: &[u8] = b"ALICE123@YAHOO.COM";
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             (KeyCipher::Aes128Cbc, "aes128"),
             (KeyCipher::Aes256Cbc, "aes256"),
         ] {
-            let how = Encryption::new(prf, cipher);
+            let how = KeyEncryption::new(prf, cipher);
             let text = key.to_encrypted_pkcs8_pem(PASSWORD, &how)?;
             fs::write(folder.join(format!("key.{name}.{hash}.pem")), text)?;
         }

@@ -9,7 +9,7 @@
 //! | agree on a key | [`Exchange`]; without proof of identity, [`SecretKey::diffie_hellman`] |
 //! | read a key in whatever form | [`SecretKey::decode`], [`PublicKey::decode`] |
 //! | write a key: PEM, DER, hexadecimal digits | [`SecretKey::to_pkcs8_pem`], [`PublicKey::to_pem`], … |
-//! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`Encryption`] |
+//! | a key under a password | [`SecretKey::to_encrypted_pkcs8_pem`], [`KeyEncryption`] |
 //! | encrypt, decrypt | [`PublicKey::encrypt`], [`SecretKey::decrypt`] |
 //! | the same in place, in parts | [`PublicKey::encrypt_in_place`], [`Encryptor`], [`Decryptor`] |
 //! | the same on two threads | [`Encryptor::into_halves`], [`KeyStream`], [`MessageHash`] |
@@ -48,8 +48,8 @@ mod sign;
 
 pub use self::{
     encoding::{
-        Ciphertext, CiphertextForm, Encryption, Head, KeyCipher, MAX_HEAD_LEN, MAX_ITERATIONS, Prf,
-        ReadHead,
+        Ciphertext, CiphertextForm, Head, KeyCipher, KeyEncryption, MAX_HEAD_LEN, MAX_ITERATIONS,
+        Prf, ReadHead,
     },
     encrypt::{Decryptor, Encryptor, KeyStream, MAX_MESSAGE_LEN, MessageHash, Sealed},
     exchange::{Confirmation, Exchange},

@@ -9,7 +9,7 @@ use std::{
 use manylane::{
     Error,
     sm2::{
-        CiphertextForm, DEFAULT_ID, Encryption, KeyCipher, Prf, PublicKey, SecretKey, Signature,
+        CiphertextForm, DEFAULT_ID, KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey, Signature,
     },
 };
 use manylane_vectors::painted;
@@ -167,7 +167,7 @@ fn openssl_opens_our_encrypted_keys() {
     let dir = Dir::new("opens");
     let key = SecretKey::generate().unwrap();
     for cipher in [KeyCipher::Sm4Cbc, KeyCipher::Aes128Cbc, KeyCipher::Aes256Cbc] {
-        let how = Encryption::new(Prf::HmacSha256, cipher).with_iterations(5000).unwrap();
+        let how = KeyEncryption::new(Prf::HmacSha256, cipher).with_iterations(5000).unwrap();
         let text = key.to_encrypted_pkcs8_pem(PASSWORD.as_bytes(), &how).unwrap();
         dir.write("key.pem", text);
         let read = dir.openssl(&format!("pkey -in key.pem -passin pass:{PASSWORD} -pubout"));

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use manylane::{
     Error,
-    sm2::{Encryption, KeyCipher, MAX_ITERATIONS, Prf, PublicKey, SecretKey},
+    sm2::{KeyCipher, KeyEncryption, MAX_ITERATIONS, Prf, PublicKey, SecretKey},
 };
 use manylane_vectors::sm2::{INTEROP_PASSWORD, KeyPair, interop};
 
@@ -385,7 +385,7 @@ fn malformed_pem_is_refused() {
 #[test]
 fn damaged_der() {
     let (pair, key) = one();
-    let sealed = Encryption::default().with_iterations(1).unwrap();
+    let sealed = KeyEncryption::default().with_iterations(1).unwrap();
     let sealed = key.to_encrypted_pkcs8_der(PASSWORD, &sealed).unwrap();
     for der in [&key.to_sec1_der()[..], &key.to_pkcs8_der(), &sealed] {
         for len in 0..der.len() {
@@ -422,7 +422,7 @@ fn encrypted_keys_come_back() {
     for prf in [Prf::HmacSm3, Prf::HmacSha256] {
         for cipher in [KeyCipher::Sm4Cbc, KeyCipher::Aes128Cbc, KeyCipher::Aes256Cbc] {
             for password in [&b""[..], b"p", PASSWORD, &[0xff; 100]] {
-                let how = Encryption::new(prf, cipher).with_iterations(3).unwrap();
+                let how = KeyEncryption::new(prf, cipher).with_iterations(3).unwrap();
                 let der = key.to_encrypted_pkcs8_der(password, &how).unwrap();
                 same(SecretKey::from_encrypted_pkcs8_der(&der, password), &pair);
                 same(SecretKey::decode(&der, Some(password)), &pair);
@@ -447,7 +447,7 @@ fn encrypted_keys_come_back() {
 #[test]
 fn wrong_passwords_are_one_error() {
     let (_, key) = one();
-    let how = Encryption::default().with_iterations(1).unwrap();
+    let how = KeyEncryption::default().with_iterations(1).unwrap();
     let der = key.to_encrypted_pkcs8_der(PASSWORD, &how).unwrap();
     // One in 256 wrong passwords gives valid padding.
     for i in 0..2000u32 {
@@ -467,9 +467,9 @@ fn wrong_passwords_are_one_error() {
 fn iterations_have_a_bound() {
     let (_, key) = one();
     for bad in [0, MAX_ITERATIONS + 1, u32::MAX] {
-        is_encoding(Encryption::default().with_iterations(bad));
+        is_encoding(KeyEncryption::default().with_iterations(bad));
     }
-    let how = Encryption::default().with_iterations(1000).unwrap();
+    let how = KeyEncryption::default().with_iterations(1000).unwrap();
     let der = key.to_encrypted_pkcs8_der(PASSWORD, &how).unwrap();
     let thousand = der.windows(4).position(|window| window == [2, 2, 0x03, 0xe8]).unwrap();
     let replaced = |integer: &[u8]| {
@@ -551,7 +551,7 @@ fn fixtures_want_their_password() {
 fn we_encrypt_keys_as_gmssl_does() {
     let theirs = interop("gmssl/key.pem");
     let key = SecretKey::decode(&theirs, Some(PASSWORD)).unwrap();
-    let how = Encryption::default().with_iterations(65536).unwrap();
+    let how = KeyEncryption::default().with_iterations(65536).unwrap();
     let ours = key.to_encrypted_pkcs8_der(PASSWORD, &how).unwrap();
     let theirs = der_of_pem(&theirs);
     // The whole is longer here: the key inside names its curve once more.

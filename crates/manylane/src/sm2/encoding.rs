@@ -16,7 +16,7 @@ use crate::Error;
 
 pub use self::{
     ciphertext::{Ciphertext, CiphertextForm, Head, MAX_HEAD_LEN, ReadHead},
-    pbes2::{Encryption, KeyCipher, MAX_ITERATIONS, Prf},
+    pbes2::{KeyCipher, KeyEncryption, MAX_ITERATIONS, Prf},
 };
 
 /// id-ecPublicKey (RFC 5480).

@@ -63,23 +63,23 @@ pub enum KeyCipher {
 /// while a key is encrypted or decrypted might learn about the key that PBKDF2 made of the password.
 /// Both PRFs, and AES, take constant time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Encryption {
+pub struct KeyEncryption {
     prf: Prf,
     cipher: KeyCipher,
     iterations: u32,
 }
 
-impl Default for Encryption {
+impl Default for KeyEncryption {
     fn default() -> Self {
-        Encryption::new(Prf::HmacSm3, KeyCipher::Sm4Cbc)
+        KeyEncryption::new(Prf::HmacSm3, KeyCipher::Sm4Cbc)
     }
 }
 
-impl Encryption {
+impl KeyEncryption {
     /// With 600,000 iterations. OpenSSL 3.0 reads [`Prf::HmacSha256`] only, with any of the ciphers;
     /// GmSSL reads the default only.
     pub const fn new(prf: Prf, cipher: KeyCipher) -> Self {
-        Encryption { prf, cipher, iterations: 600_000 }
+        KeyEncryption { prf, cipher, iterations: 600_000 }
     }
 
     /// With another number of iterations.
@@ -88,7 +88,7 @@ impl Encryption {
     /// [`Error::Encoding`] unless it is in [1, [`MAX_ITERATIONS`]].
     pub fn with_iterations(self, iterations: u32) -> Result<Self, Error> {
         check_iterations(iterations)?;
-        Ok(Encryption { iterations, ..self })
+        Ok(KeyEncryption { iterations, ..self })
     }
 
     /// Iterations of PBKDF2.
@@ -181,7 +181,7 @@ where
 
 /// What an EncryptedPrivateKeyInfo says.
 struct Sealed<'a> {
-    encryption: Encryption,
+    encryption: KeyEncryption,
     salt: &'a [u8],
     iv: &'a [u8; 16],
     data: &'a [u8],
@@ -228,7 +228,7 @@ impl<'a> Sealed<'a> {
         if key_len.is_some_and(|len| len != known.key_len() as u64) {
             return Err(Error::Encoding("PBKDF2's key length is not that of the cipher"));
         }
-        Ok(Sealed { encryption: Encryption { prf, cipher: known, iterations }, salt, iv, data })
+        Ok(Sealed { encryption: KeyEncryption { prf, cipher: known, iterations }, salt, iv, data })
     }
 }
 
@@ -277,7 +277,7 @@ pub(super) fn open(der: &[u8], password: &[u8]) -> Result<Zeroizing<Vec<u8>>, Er
 }
 
 /// Encrypts PrivateKeyInfo as EncryptedPrivateKeyInfo.
-pub(super) fn seal(info: &[u8], password: &[u8], how: &Encryption) -> Result<Vec<u8>, Error> {
+pub(super) fn seal(info: &[u8], password: &[u8], how: &KeyEncryption) -> Result<Vec<u8>, Error> {
     let (mut salt, mut iv) = ([0; 16], [0; 16]);
     getrandom::fill(&mut salt)
         .and_then(|()| getrandom::fill(&mut iv))

@@ -6,7 +6,7 @@ use sec1::{EcParameters, EcPrivateKey};
 use spki::AlgorithmIdentifier;
 use zeroize::Zeroizing;
 
-use super::{CURVE, EC_PUBLIC_KEY, Encryption, Look, check_algorithm, look, pbes2, pem, public};
+use super::{CURVE, EC_PUBLIC_KEY, KeyEncryption, Look, check_algorithm, look, pbes2, pem, public};
 use crate::{Error, sm2::SecretKey};
 
 impl SecretKey {
@@ -43,7 +43,7 @@ impl SecretKey {
         Ok(secret)
     }
 
-    /// Reads EncryptedPrivateKeyInfo of PKCS #8 in DER; [`Encryption`] says which.
+    /// Reads EncryptedPrivateKeyInfo of PKCS #8 in DER; [`KeyEncryption`] says which.
     ///
     /// # Errors
     /// [`Error::Password`] if the password is wrong or the content is damaged, which cannot be told
@@ -149,7 +149,7 @@ impl SecretKey {
     pub fn to_encrypted_pkcs8_der(
         &self,
         password: &[u8],
-        encryption: &Encryption,
+        encryption: &KeyEncryption,
     ) -> Result<Vec<u8>, Error> {
         pbes2::seal(&self.to_pkcs8_der(), password, encryption)
     }
@@ -167,10 +167,10 @@ impl SecretKey {
     /// Writes an `ENCRYPTED PRIVATE KEY` in PEM.
     ///
     /// ```
-    /// use manylane::sm2::{Encryption, SecretKey};
+    /// use manylane::sm2::{KeyEncryption, SecretKey};
     ///
     /// let key = SecretKey::generate()?;
-    /// let text = key.to_encrypted_pkcs8_pem(b"password", &Encryption::default())?;
+    /// let text = key.to_encrypted_pkcs8_pem(b"password", &KeyEncryption::default())?;
     /// let again = SecretKey::decode(text.as_bytes(), Some(b"password"))?;
     /// assert_eq!(again.public_key(), key.public_key());
     /// # Ok::<(), manylane::Error>(())
@@ -181,7 +181,7 @@ impl SecretKey {
     pub fn to_encrypted_pkcs8_pem(
         &self,
         password: &[u8],
-        encryption: &Encryption,
+        encryption: &KeyEncryption,
     ) -> Result<String, Error> {
         let der = self.to_encrypted_pkcs8_der(password, encryption)?;
         Ok(pem::encode("ENCRYPTED PRIVATE KEY", &der))
