@@ -11,6 +11,8 @@ use super::{
     counter::Counters,
     dispatch::{Cell, Stream},
 };
+#[cfg(target_arch = "x86_64")]
+use crate::cpu;
 use crate::{Error, cpu::Machine, ct::wipe_bytes};
 
 #[cfg(target_arch = "x86_64")]
@@ -27,6 +29,64 @@ pub(crate) enum Direction {
 
 /// Bytes that hash and key stream take in turns, where they take turns.
 const PIECE: usize = 4096;
+
+/// A kernel for both together, with the proof that it can run.
+#[derive(Clone, Copy)]
+enum Both {
+    #[cfg(target_arch = "x86_64")]
+    Avx2(cpu::Bmi2, cpu::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(cpu::Avx512),
+}
+
+impl Both {
+    /// That of the same machine as stream and lanes, if there is one.
+    fn of(stream: Stream, cell: Cell) -> Option<Self> {
+        match (stream, cell) {
+            #[cfg(target_arch = "x86_64")]
+            (Stream::Bmi2(bmi2), Cell::Avx2(avx2)) => Some(Both::Avx2(bmi2, avx2)),
+            #[cfg(target_arch = "x86_64")]
+            (Stream::Avx512(token), Cell::Avx512(_)) => Some(Both::Avx512(token)),
+            _ => None,
+        }
+    }
+
+    /// Blocks of a batch.
+    fn batch(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Both::Avx2(..) => bmi2::beside::avx2::BATCH,
+            #[cfg(target_arch = "x86_64")]
+            Both::Avx512(_) => bmi2::beside::avx512::BATCH,
+        }
+    }
+
+    /// Hashes the blocks of `data` into `v` and xors the key stream that starts from `key` into it,
+    /// from `counter`.
+    ///
+    /// # Panics
+    /// Unless `data` is of whole batches, and `counter` that of a first lane.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_variables, reason = "no kernel"))]
+    fn crypt(
+        self,
+        v: &mut [u32; 8],
+        key: &[u32; 8],
+        counter: u32,
+        data: &mut [[u8; 64]],
+        direction: Direction,
+    ) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Both::Avx2(bmi2, avx2) => {
+                bmi2::beside::avx2::crypt((bmi2, avx2), v, key, counter, data, direction)
+            }
+            #[cfg(target_arch = "x86_64")]
+            Both::Avx512(token) => {
+                bmi2::beside::avx512::crypt(token, v, key, counter, data, direction)
+            }
+        }
+    }
+}
 
 /// The hash of x_2 || M || y_2 and the key stream from x_2 || y_2, over an M that comes in parts.
 pub(crate) struct Beside {
@@ -102,45 +162,30 @@ impl Beside {
     /// Splits off what comes before the first whole batch of [`together`](Self::together); all, if
     /// there are too few of them to pay.
     fn split_to_batch<'a>(&self, data: &'a mut [u8]) -> (&'a mut [u8], &'a mut [u8]) {
-        let position = self.hash.midstate.prefix_len();
-        let batch = 64 * self.batch().unwrap_or(1) as u64;
-        let first = (position.next_multiple_of(batch) - position) as usize;
-        let pays = self.batch().is_some() && data.len() >= first + 2 * batch as usize;
-        data.split_at_mut(if pays { first } else { data.len() })
+        let first = self.both().and_then(|both| {
+            let (position, batch) = (self.hash.midstate.prefix_len(), 64 * both.batch());
+            let first = (position.next_multiple_of(batch as u64) - position) as usize;
+            (data.len() >= first + 2 * batch).then_some(first)
+        });
+        data.split_at_mut(first.unwrap_or(data.len()))
     }
 
-    /// Blocks of a batch of the kernel for both together, if there is one.
-    fn batch(&self) -> Option<usize> {
-        match (self.hash.stream, self.counters.cell()) {
-            #[cfg(target_arch = "x86_64")]
-            (Stream::Bmi2(_), Cell::Avx2(_)) => Some(bmi2::beside::avx2::BATCH),
-            #[cfg(target_arch = "x86_64")]
-            (Stream::Avx512(_), Cell::Avx512(_)) => Some(bmi2::beside::avx512::BATCH),
-            _ => None,
-        }
+    fn both(&self) -> Option<Both> {
+        Both::of(self.hash.stream, self.counters.cell())
     }
 
     /// Whole batches, hash and key stream together. Returns what is left.
     fn together<'a>(&mut self, direction: Direction, data: &'a mut [u8]) -> &'a mut [u8] {
-        let Some(batch) = self.batch().filter(|batch| data.len() >= 64 * batch) else {
+        let Some(both) = self.both().filter(|both| data.len() >= 64 * both.batch()) else {
             return data;
         };
-        let (body, rest) = data.split_at_mut(data.len() / (64 * batch) * (64 * batch));
-        let blocks = body.as_chunks_mut().0;
-        let counter = self.counters.counter(self.hash.midstate.prefix_len(), 64 * blocks.len());
-        let (v, key) = (&mut self.hash.midstate.v, self.counters.chaining_value());
-        match (self.hash.stream, self.counters.cell()) {
-            #[cfg(target_arch = "x86_64")]
-            (Stream::Bmi2(bmi2), Cell::Avx2(avx2)) => {
-                bmi2::beside::avx2::crypt((bmi2, avx2), v, key, counter, blocks, direction);
-            }
-            #[cfg(target_arch = "x86_64")]
-            (Stream::Avx512(token), Cell::Avx512(_)) => {
-                bmi2::beside::avx512::crypt(token, v, key, counter, blocks, direction);
-            }
-            _ => unreachable!("a batch without a kernel"),
-        }
-        self.hash.midstate.blocks += blocks.len() as u64;
+        let batch = 64 * both.batch();
+        let (body, rest) = data.split_at_mut(data.len() / batch * batch);
+        let blocks = body.as_chunks_mut::<64>().0;
+        let midstate = &mut self.hash.midstate;
+        let counter = self.counters.counter(midstate.prefix_len(), 64 * blocks.len());
+        both.crypt(&mut midstate.v, self.counters.chaining_value(), counter, blocks, direction);
+        midstate.blocks += blocks.len() as u64;
         rest
     }
 
