@@ -46,6 +46,8 @@ mod point;
 mod scalar;
 mod sign;
 
+use crate::cpu::Machine;
+
 pub use self::{
     encoding::{
         Ciphertext, CiphertextForm, Head, KeyCipher, KeyEncryption, MAX_HEAD_LEN, MAX_ITERATIONS,
@@ -58,3 +60,9 @@ pub use self::{
     many::{decrypt_many, encrypt_many},
     sign::{Signature, Signer, Verifier},
 };
+
+/// The machine whose arithmetic of numbers and points is used here. On BMI2 and AVX-512 it is the same
+/// but for the reading of tables.
+pub fn machine() -> Machine {
+    field::Cell::best().machine()
+}

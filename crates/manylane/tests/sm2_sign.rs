@@ -1,10 +1,21 @@
 //! Signatures of many keys and digests: what is signed holds, and nothing else does.
 
+mod common;
+
+use common::{Presence, presence};
 use manylane::{
     Error,
-    sm2::{PublicKey, SecretKey, Signature},
+    cpu::Machine,
+    sm2::{self, PublicKey, SecretKey, Signature},
     sm3,
 };
+
+#[test]
+fn the_most_capable_machine_is_used() {
+    let with_arithmetic = [Machine::Avx512, Machine::Bmi2, Machine::Portable];
+    let best = with_arithmetic.into_iter().find(|machine| presence(*machine) == Presence::Run);
+    assert_eq!(Some(sm2::machine()), best);
+}
 
 /// Where others failed are numbers with leading zeros: one in 256 has them.
 const CASES: u32 = 100_000;

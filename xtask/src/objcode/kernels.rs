@@ -1,7 +1,7 @@
 //! The kernels, what is secret of their arguments, and what their loops may do.
 
 use super::{
-    state::Level::{self, Public, ToAddresses, ToPublic, ToSecret},
+    state::Level::{self, Public, Secret, ToAddresses, ToAnything, ToPublic, ToSecret},
     taint::What,
 };
 
@@ -53,6 +53,9 @@ const COUNTERS: &[Level] = &[ToSecret, Public, ToSecret, Public];
 /// direction)`.
 const BESIDE: &[Level] = &[ToSecret, ToSecret, Public, ToSecret, Public, Public];
 
+/// `(entry, table, index)`.
+const LOOKUP: &[Level] = &[ToAnything, ToPublic, Secret];
+
 /// `(state, blocks, their number)`, and whether this processor has the quick `lea`.
 const STREAM: &[Level] = &[ToSecret, ToSecret, Public, Public];
 
@@ -86,6 +89,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     stream("manylane::sm3::bmi2::compress_zmm"),
     single("manylane::sm3::bmi2::single_avx"),
     single("manylane::sm3::bmi2::single_avx512vl"),
+    kernel("manylane::sm2::field::bmi2::lookup_avx512", LOOKUP, 0),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

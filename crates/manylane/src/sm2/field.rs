@@ -88,7 +88,7 @@ pub(super) trait Field: Copy {
 
     /// `table[index - 1]`, or zeros if `index` is 0 or past the end. Reads the whole table, so that
     /// neither time nor cache tells the index.
-    fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W];
+    fn lookup<const W: usize, const N: usize>(self, table: &[[u64; W]; N], index: u64) -> [u64; W];
 
     /// a to the power of 2^n.
     #[inline]
@@ -138,6 +138,17 @@ impl Cell {
         })
     }
 
+    /// The machine whose arithmetic it is.
+    pub(super) fn machine(self) -> Machine {
+        match self {
+            Cell::Portable(_) => Machine::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Bmi2(Mulx { avx512: None, .. }) => Machine::Bmi2,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Bmi2(Mulx { avx512: Some(_), .. }) => Machine::Avx512,
+        }
+    }
+
     /// That of one machine.
     pub(super) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
@@ -185,7 +196,7 @@ impl Fe {
     /// The element of a public number; none if it is p or more.
     pub(super) fn from_limbs(field: impl Field, number: &Limbs) -> Option<Fe> {
         let (_, below) = limbs::sub(number, &P);
-        bool::from(below).then(|| field.mul(&Fe(*number), &R2))
+        below.then(|| field.mul(&Fe(*number), &R2))
     }
 
     /// The number as big-endian bytes.

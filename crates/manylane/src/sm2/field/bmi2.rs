@@ -62,12 +62,12 @@ impl Field for Mulx {
     }
 
     #[inline]
-    fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
+    fn lookup<const W: usize, const N: usize>(self, table: &[[u64; W]; N], index: u64) -> [u64; W] {
         match self.avx512 {
             // SAFETY: the token proves AVX-512.
-            Some(_) => unsafe { lookup_avx512(table, index) },
-            // SAFETY: the token proves AVX2 too.
-            None => unsafe { lookup_avx2(table, index) },
+            Some(_) if W == 8 => unsafe { lookup_avx512(table, index) },
+            // SAFETY: the token for BMI2 proves AVX2 too.
+            _ => unsafe { lookup_avx2(table, index) },
         }
     }
 }
@@ -509,7 +509,7 @@ fn half(a: &Fe) -> Fe {
 
 /// See [`Field::lookup`].
 #[target_feature(enable = "avx2")]
-fn lookup_avx2<const W: usize>(table: &[[u64; W]], index: u64) -> [u64; W] {
+fn lookup_avx2<const W: usize, const N: usize>(table: &[[u64; W]; N], index: u64) -> [u64; W] {
     const { assert!(W.is_multiple_of(4)) };
     let wanted = _mm256_set1_epi64x(index.cast_signed());
     let mut entry = [0; W];
@@ -532,12 +532,10 @@ fn lookup_avx2<const W: usize>(table: &[[u64; W]], index: u64) -> [u64; W] {
     entry
 }
 
-/// See [`Field::lookup`].
+/// See [`Field::lookup`]; for entries of eight words.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx2,bmi2")]
-fn lookup_avx512<const W: usize>(table: &[[u64; W]], index: u64) -> [u64; W] {
-    if W != 8 {
-        return lookup_avx2(table, index);
-    }
+fn lookup_avx512<const W: usize, const N: usize>(table: &[[u64; W]; N], index: u64) -> [u64; W] {
+    assert_eq!(W, 8, "words of an entry");
     let wanted = _mm512_set1_epi64(index.cast_signed());
     let mut at = _mm512_setzero_si512();
     let mut words = _mm512_setzero_si512();

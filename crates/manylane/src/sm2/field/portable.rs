@@ -40,7 +40,7 @@ impl Field for Portable {
         Fe(limbs::half_mod(&a.0, &P))
     }
 
-    fn lookup<const W: usize>(self, table: &[[u64; W]], index: u64) -> [u64; W] {
+    fn lookup<const W: usize, const N: usize>(self, table: &[[u64; W]; N], index: u64) -> [u64; W] {
         let mut entry = [0; W];
         for (i, candidate) in (1..).zip(table) {
             let mask = limbs::mask(i == index);

@@ -40,6 +40,9 @@ fn edges() -> Vec<Limbs> {
 fn cells() -> Vec<(Machine, Cell)> {
     let cells: Vec<_> =
         Machine::ALL.into_iter().filter_map(|m| Some((m, Cell::on(m).ok()?))).collect();
+    for (machine, cell) in &cells {
+        assert_eq!(cell.machine(), *machine);
+    }
     for machine in Machine::ALL {
         let expected = Cell::MACHINES.contains(&machine) && machine.is_available();
         assert_eq!(cells.iter().any(|(m, _)| *m == machine), expected, "{machine}");
@@ -129,17 +132,17 @@ fn numbers_of_p_and_more_are_refused() {
     }
 }
 
-fn check_lookup<const W: usize>(machine: Machine, f: impl Field, len: usize) {
+fn check_lookup<const W: usize, const N: usize>(machine: Machine, f: impl Field) {
     let word = |i: usize, j: usize| (1 + i * W + j) as u64;
     let entry = |i: usize| -> [u64; W] {
         ::core::array::from_fn(|j| word(i, j).wrapping_mul(0x0123_4567_89ab_cdef))
     };
-    let table: Vec<[u64; W]> = (0..len).map(entry).collect();
-    for i in 0..len {
-        assert_eq!(f.lookup(&table, i as u64 + 1), entry(i), "{machine}: entry {i} of {len}");
+    let table: [[u64; W]; N] = ::core::array::from_fn(entry);
+    for i in 0..N {
+        assert_eq!(f.lookup(&table, i as u64 + 1), entry(i), "{machine}: entry {i} of {N}");
     }
-    for none in [0, len as u64 + 1, 1 << 32 | 1, u64::MAX] {
-        assert_eq!(f.lookup(&table, none), [0; W], "{machine}: entry {none} of {len}");
+    for none in [0, N as u64 + 1, 1 << 32 | 1, u64::MAX] {
+        assert_eq!(f.lookup(&table, none), [0; W], "{machine}: entry {none} of {N}");
     }
 }
 
@@ -147,9 +150,9 @@ fn check_lookup<const W: usize>(machine: Machine, f: impl Field, len: usize) {
 fn lookups() {
     for (machine, cell) in cells() {
         with_field!(cell, f => {
-            check_lookup::<8>(machine, f, 64);
-            check_lookup::<20>(machine, f, 16);
-            check_lookup::<4>(machine, f, 3);
+            check_lookup::<8, 64>(machine, f);
+            check_lookup::<20, 16>(machine, f);
+            check_lookup::<4, 3>(machine, f);
         });
     }
 }
