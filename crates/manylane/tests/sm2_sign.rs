@@ -17,8 +17,11 @@ fn the_most_capable_machine_is_used() {
     assert_eq!(Some(sm2::machine()), best);
 }
 
-/// Where others failed are numbers with leading zeros: one in 256 has them.
-const CASES: u32 = 100_000;
+/// Where others failed are numbers with leading zeros: one in 256 has them. Without optimisation, the
+/// portable arithmetic takes a millisecond for a case, and under an emulator much more.
+fn cases() -> u32 {
+    if sm2::machine() == Machine::Portable { 2_000 } else { 100_000 }
+}
 
 /// Cases of one key.
 const CASES_OF_KEY: u32 = 50;
@@ -37,7 +40,8 @@ fn altered(signature: &Signature, bit: usize) -> Option<Signature> {
 #[test]
 fn round_trips() {
     let mut leading_zeros = 0;
-    for start in (0..CASES).step_by(CASES_OF_KEY as usize) {
+    let cases = cases();
+    for start in (0..cases).step_by(CASES_OF_KEY as usize) {
         let key = SecretKey::generate().unwrap();
         // As the other side gets it.
         let public = PublicKey::from_sec1_bytes(&key.public_key().to_compressed()).unwrap();
@@ -59,8 +63,8 @@ fn round_trips() {
             assert_eq!(public.verify_digest(&e, &altered), Err(Error::Signature), "{start}");
         }
     }
-    // 781 are expected.
-    assert!((500..1100).contains(&leading_zeros), "{leading_zeros}");
+    let expected = 2 * cases / 256;
+    assert!((expected / 3..2 * expected).contains(&leading_zeros), "{leading_zeros} of {expected}");
 }
 
 /// Two signatures of the same are made with different nonces, and so are those of a key's copy.
