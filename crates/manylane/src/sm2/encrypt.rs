@@ -410,6 +410,20 @@ mod tests {
         }
     }
 
+    /// The last byte that has a counter, and the first that has none.
+    #[test]
+    fn the_longest_message() {
+        for direction in [Direction::Encrypt, Direction::Decrypt] {
+            let mut message = Message { beside: Beside::new(&[7; 64]), len: MAX_MESSAGE_LEN - 1 };
+            let mut data = [1, 2];
+            let too_long = Err(Error::MessageLength(MAX_MESSAGE_LEN + 1));
+            assert_eq!(message.update(direction, &mut data), too_long);
+            assert_eq!(data, [1, 2]);
+            assert_eq!(message.update(direction, &mut data[..1]), Ok(()));
+            assert!(message.update(direction, &mut data).is_err());
+        }
+    }
+
     /// A nonce depends on the length and both ends of a message.
     #[test]
     fn ends() {

@@ -24,9 +24,16 @@ use crate::{
 /// takes about half the time of a row of lanes, however few of these are filled.
 const MIN_MANY: usize = 3;
 
-/// Messages that are worked on together: as many as give lanes of unequal length something to go on
-/// with.
+/// Messages that are worked on together at most: as many as give lanes of unequal length something to
+/// go on with.
 const WINDOW: usize = 64;
+
+/// As many messages as fill the lanes of any machine.
+const LANES: usize = 16;
+
+/// Bytes of messages that are worked on together, if these fill the lanes: hash and key stream pass
+/// over them one after the other, the second time from the second cache.
+const WINDOW_BYTES: usize = 1 << 20;
 
 /// Encrypts each message where it lies, M into C2, to its key, on the calling thread.
 ///
@@ -54,11 +61,14 @@ pub fn encrypt_many(
     out: &mut [Result<Sealed, Error>],
 ) -> Result<(), Error> {
     check_counts(keys.len(), messages.len(), out.len())?;
-    let windows = keys.chunks(WINDOW).zip(messages.chunks_mut(WINDOW)).zip(out.chunks_mut(WINDOW));
-    for ((keys, messages), out) in windows {
+    let mut first = 0;
+    for messages in windows(messages) {
+        let range = first..first + messages.len();
+        first = range.end;
+        let (keys, out) = (&keys[range.clone()], &mut out[range]);
         if messages.len() < MIN_MANY {
-            for ((key, message), out) in keys.iter().zip(messages).zip(out) {
-                *out = key.encrypt_in_place(message);
+            for (i, message) in messages.iter_mut().enumerate() {
+                out[i] = keys[i].encrypt_in_place(message);
             }
         } else {
             encrypt_window(keys, messages, out);
@@ -103,8 +113,11 @@ pub fn decrypt_many(
 ) -> Result<(), Error> {
     check_counts(keys.len(), data.len(), out.len())?;
     check_counts(sealed.len(), data.len(), out.len())?;
-    let windows = keys.chunks(WINDOW).zip(sealed.chunks(WINDOW)).zip(data.chunks_mut(WINDOW));
-    for (((keys, sealed), data), out) in windows.zip(out.chunks_mut(WINDOW)) {
+    let mut first = 0;
+    for data in windows(data) {
+        let range = first..first + data.len();
+        first = range.end;
+        let (keys, sealed, out) = (&keys[range.clone()], &sealed[range.clone()], &mut out[range]);
         if data.len() < MIN_MANY {
             for (i, data) in data.iter_mut().enumerate() {
                 out[i] = keys[i].decrypt_in_place(&sealed[i], data);
@@ -148,6 +161,23 @@ fn decrypt_window(
     digests.zeroize();
 }
 
+/// The messages that are worked on together, in order.
+fn windows<'w, 'm>(
+    mut messages: &'w mut [&'m mut [u8]],
+) -> impl Iterator<Item = &'w mut [&'m mut [u8]]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = |(i, message): &(usize, &&mut [u8])| {
+            bytes += message.len();
+            *i < LANES || *i < WINDOW && bytes <= WINDOW_BYTES
+        };
+        let count = messages.iter().enumerate().take_while(fits).count();
+        let (window, left) = std::mem::take(&mut messages).split_at_mut(count);
+        messages = left;
+        (!window.is_empty()).then_some(window)
+    })
+}
+
 /// C3 of each message that `takes_part`; of the others, of none.
 fn hash_window(
     points: &[[u8; 64]],
@@ -170,5 +200,23 @@ fn check_counts(keys: usize, messages: usize, out: usize) -> Result<(), Error> {
         (false, _) => Err(Error::CountMismatch { keys, messages }),
         (true, false) => Err(Error::OutputLength { expected: messages, got: out }),
         (true, true) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_are_all_messages_in_order() {
+        let sizes = |lens: &[usize]| {
+            let mut data: Vec<Vec<u8>> = lens.iter().map(|&len| vec![0; len]).collect();
+            let mut messages: Vec<&mut [u8]> = data.iter_mut().map(Vec::as_mut_slice).collect();
+            windows(&mut messages).map(|window| window.len()).collect::<Vec<_>>()
+        };
+        assert!(sizes(&[]).is_empty());
+        assert_eq!(sizes(&[0; 130]), [64, 64, 2]);
+        assert_eq!(sizes(&[WINDOW_BYTES; 20]), [16, 4]);
+        assert_eq!(sizes(&[WINDOW_BYTES / 20; 45]), [20, 20, 5]);
     }
 }
