@@ -46,11 +46,11 @@ static TABLE: Table = {
 
 /// k·G.
 ///
-/// The additions' formula excludes Q = ±P, which cannot be: before window i the sum is a·G with
-/// |a| ≤ 64/127·2^(7i) in round figures, and the window's multiple, unless it is infinity, has a
-/// factor d·2^(7i) of larger magnitude. In the last window, d ≤ 16, they could be the same
-/// modulo n only if d·2²⁵² − a = n, for d = 16 a number k = 2²⁵² d + a above n, for smaller d an a beyond
-/// its bound; a + d·2²⁵² = k is not 0 mod n, as k is not, or else the sum is infinity as it should.
+/// The additions' formula excludes Q = ±P, which cannot be. Before window i the sum is a·G with
+/// |a| ≤ 64/127·2^(7i), and the window's multiple, unless it is infinity, has a factor d·2^(7i) of larger
+/// magnitude. So a and ±d·2^(7i) differ, and as their difference is below n up to the last window but
+/// one, they do modulo n. In the last window 1 ≤ d ≤ 16: a + d·2²⁵² is k, which is no multiple of n, and
+/// d·2²⁵² − a = n is possible for d = 16 alone, where k = d·2²⁵² + a would be above n.
 pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
     let mut sum = Jacobian::INFINITY;
     for (i, window) in (0..).zip(&TABLE.0) {

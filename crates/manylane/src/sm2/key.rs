@@ -9,7 +9,7 @@ use super::{
     field::{Cell, with_field},
     mul,
     nonce::{self, Hedge},
-    point::Affine,
+    point::{Affine, to_affine_both},
     scalar::{Factor, Scalar},
 };
 use crate::{Error, ct::reveal};
@@ -200,8 +200,12 @@ impl Ephemeral {
         purpose[..33].copy_from_slice(&peer.to_compressed());
         purpose[33..].copy_from_slice(&attempt.to_be_bytes());
         let k = Hedge::new(hedge).nonces(&purpose).next()?;
-        let c1 = with_field!(Cell::best(), f => base::mul(f, &k).to_affine(f));
+        let (c1, shared) = with_field!(Cell::best(), f => {
+            let multiples = (base::mul(f, &k), Zeroizing::new(mul::mul(f, &k, &peer.point)));
+            let (c1, shared) = to_affine_both(f, &multiples.0, &multiples.1);
+            (c1, Zeroizing::new(shared))
+        });
         let c1 = PublicKey { point: c1 }.to_sec1_bytes();
-        Ok(Ephemeral { c1, shared: multiple(&k, peer) })
+        Ok(Ephemeral { c1, shared: Zeroizing::new(coordinates(&shared)) })
     }
 }

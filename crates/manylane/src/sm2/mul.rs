@@ -14,12 +14,15 @@ use super::{
 /// Bits of a window of [`mul`].
 const W: u32 = 5;
 
+/// Windows that a number of 256 bits needs, the last one for bit 255 and a carry.
+const WINDOWS: i32 = 52;
+
 /// k·P.
 ///
-/// Windows of five bits with signed digits, the top one first. All additions but the last use the
-/// formula that excludes equal points: before one, the sum is 32a·P with a < n/32, and the digit d is
-/// −16 … 16; if a = 0 the sum is infinity, which the formula knows; else 32 ≤ 32a ≤ n − 17 or so, and
-/// 32a ≠ ±d mod n. Only in the last addition can the sum come near n: k = n − 6 ends in
+/// Windows of five bits with signed digits d = −16 … 16, the top one first. Before all additions but the
+/// last the sum is 32a·P where 32a + d is k / 2^(5i) rounded, i ≥ 1. If a = 0 it is infinity, which the
+/// formula for distinct points knows; else 32 ≤ 32a < n/32 + 17, and neither 32a − d nor 32a + d is a
+/// multiple of n. Only in the last addition can the sum come near n: k = n − 6 ends in
 /// (n − 3)·P + (−3)·P. That one uses a formula without exception.
 pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     let mut table = [[0; 20]; 16];
@@ -36,10 +39,11 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     for (words, multiple) in table.iter_mut().zip(&multiples) {
         *words = Cached::of(f, multiple).to_words();
     }
-    // 52 windows: the top one holds bit 255 and zeros.
     let mut sum = Jacobian::INFINITY;
-    for window in (0..52).rev() {
-        for _ in 0..W {
+    for window in (0..WINDOWS).rev() {
+        // Infinity, before the first window, is its own double.
+        let doublings = if window == WINDOWS - 1 { 0 } else { W };
+        for _ in 0..doublings {
             sum.double(f);
         }
         let at = W as i32 * window;

@@ -237,6 +237,16 @@ impl Jacobian {
     }
 }
 
+/// Two affine points with one inversion; zeros for both if one is infinity.
+pub(super) fn to_affine_both(f: impl Field, p: &Jacobian, q: &Jacobian) -> (Affine, Affine) {
+    let inverse = f.mul(&p.z, &q.z).invert(f);
+    let affine = |point: &Jacobian, z1: &Fe| {
+        let z2 = f.sqr(z1);
+        Affine { x: f.mul(&point.x, &z2), y: f.mul(&point.y, &f.mul(&z2, z1)) }
+    };
+    (affine(p, &f.mul(&inverse, &q.z)), affine(q, &f.mul(&inverse, &p.z)))
+}
+
 /// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³, Z₃ = ZH: the sum of points whose common denominator is
 /// Z; one has the coordinates U and S over it, and H and R are the differences.
 #[inline(always)]
@@ -317,6 +327,20 @@ mod tests {
     fn words(f: impl Field, p: &Jacobian) -> ([u64; 4], [u64; 4]) {
         let affine = p.to_affine(f);
         (affine.x.0, affine.y.0)
+    }
+
+    #[test]
+    fn two_points_with_one_inversion() {
+        for machine in Machine::ALL {
+            let Ok(cell) = Cell::on(machine) else { continue };
+            with_field!(cell, f => {
+                let p = scaled(f, &Jacobian::from(&base::small_vartime(3)), 5);
+                let q = scaled(f, &Jacobian::from(&base::small_vartime(64)), 7);
+                let (affine_p, affine_q) = to_affine_both(f, &p, &q);
+                assert_eq!((affine_p.x.0, affine_p.y.0), words(f, &p), "{machine}");
+                assert_eq!((affine_q.x.0, affine_q.y.0), words(f, &q), "{machine}");
+            });
+        }
     }
 
     /// All additions of a·G and b·G with |a|, |b| ≤ 4, infinity, equal and opposite points among them.

@@ -2,7 +2,7 @@
 //!
 //! A product is 16 MULX in rows and a reduction of two limbs at a time, all in registers. On Intel's
 //! cores its bound are the two ports that add with carry, choose and shift: 58 operations, 29 clocks
-//! (35 measured). That is why a row adds its products up before it adds them to the others, 7 such
+//! (33 measured). That is why a row adds its products up before it adds them to the others, 7 such
 //! operations, instead of by the two chains of ADX, 9.
 #![allow(unsafe_code)]
 
