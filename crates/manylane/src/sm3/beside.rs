@@ -7,7 +7,7 @@
 //! turns, in pieces that stay in the first cache.
 
 use super::{
-    DIGEST_LEN, Midstate,
+    DIGEST_LEN, Kernel, Midstate,
     counter::Counters,
     dispatch::{Cell, Stream},
 };
@@ -74,7 +74,7 @@ impl Both {
         counter: u32,
         data: &mut [[u8; 64]],
         direction: Direction,
-    ) {
+    ) -> Kernel {
         match self {
             #[cfg(target_arch = "x86_64")]
             Both::Avx2(bmi2, avx2) => {
@@ -148,15 +148,16 @@ impl Beside {
         (self.hash, self.counters)
     }
 
-    /// The next bytes of the message.
+    /// The next bytes of the message. Says which kernel did both together, if one did for a part.
     ///
     /// # Panics
     /// If there are more than the key stream has: 32 (2³² − 1).
-    pub(crate) fn update(&mut self, direction: Direction, data: &mut [u8]) {
+    pub(crate) fn update(&mut self, direction: Direction, data: &mut [u8]) -> Option<Kernel> {
         let (first, data) = self.split_to_batch(data);
         self.take_turns(direction, first);
-        let rest = self.together(direction, data);
+        let (kernel, rest) = self.together(direction, data);
         self.take_turns(direction, rest);
+        kernel
     }
 
     /// Splits off what comes before the first whole batch of [`together`](Self::together); all, if
@@ -175,18 +176,23 @@ impl Beside {
     }
 
     /// Whole batches, hash and key stream together. Returns what is left.
-    fn together<'a>(&mut self, direction: Direction, data: &'a mut [u8]) -> &'a mut [u8] {
+    fn together<'a>(
+        &mut self,
+        direction: Direction,
+        data: &'a mut [u8],
+    ) -> (Option<Kernel>, &'a mut [u8]) {
         let Some(both) = self.both().filter(|both| data.len() >= 64 * both.batch()) else {
-            return data;
+            return (None, data);
         };
         let batch = 64 * both.batch();
         let (body, rest) = data.split_at_mut(data.len() / batch * batch);
         let blocks = body.as_chunks_mut::<64>().0;
         let midstate = &mut self.hash.midstate;
         let counter = self.counters.counter(midstate.prefix_len(), 64 * blocks.len());
-        both.crypt(&mut midstate.v, self.counters.chaining_value(), counter, blocks, direction);
+        let key = self.counters.chaining_value();
+        let kernel = both.crypt(&mut midstate.v, key, counter, blocks, direction);
         midstate.blocks += blocks.len() as u64;
-        rest
+        (Some(kernel), rest)
     }
 
     fn take_turns(&mut self, direction: Direction, mut data: &mut [u8]) {
@@ -287,6 +293,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Where there is a kernel for both together, long messages come to it.
+    #[test]
+    fn kernels() {
+        for (machine, name) in
+            [(Machine::Avx2, "sm3/avx2-beside"), (Machine::Avx512, "sm3/avx512-beside")]
+        {
+            let Ok(beside) = Beside::new_on(machine, &shared(3)) else {
+                assert!(!machine.is_available());
+                continue;
+            };
+            let (mut beside, mut data) = (beside, message(5000));
+            let kernel = beside.update(Direction::Encrypt, &mut data).unwrap();
+            assert_eq!((kernel.name(), kernel.machine()), (name, machine));
+            assert_eq!(beside.update(Direction::Encrypt, &mut data[..100]), None);
+        }
+        let mut portable = Beside::new_on(Machine::Portable, &shared(3)).unwrap();
+        assert_eq!(portable.update(Direction::Encrypt, &mut message(5000)), None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use ::core::{arch::asm, mem::MaybeUninit};
 
 use super::{
     super::{
-        T,
+        Kernel, Machine, T,
         beside::Direction,
         body::{self, Vector},
         counter::{LANE_WORDS, Shared, WORDS},

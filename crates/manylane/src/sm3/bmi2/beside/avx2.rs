@@ -9,6 +9,8 @@ use super::{
 };
 use crate::cpu::{Avx2, Bmi2};
 
+const KERNEL: Kernel = Kernel::new("sm3/avx2-beside", Machine::Avx2);
+
 /// Blocks of the stream in a batch, which are expanded together.
 pub(in super::super::super) const BATCH: usize = 8;
 
@@ -186,9 +188,10 @@ pub(in super::super::super) fn crypt(
     counter: u32,
     data: &mut [[u8; 64]],
     direction: Direction,
-) {
+) -> Kernel {
     // SAFETY: the tokens prove the features.
-    unsafe { crypt_ymm(v, key, counter, data, direction) }
+    unsafe { crypt_ymm(v, key, counter, data, direction) };
+    KERNEL
 }
 
 #[rustfmt::skip]

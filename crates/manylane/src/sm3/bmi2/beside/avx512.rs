@@ -7,6 +7,8 @@ use super::{
 };
 use crate::cpu::Avx512;
 
+const KERNEL: Kernel = Kernel::new("sm3/avx512-beside", Machine::Avx512);
+
 /// Blocks of the stream in a batch, which are expanded together.
 pub(in super::super::super) const BATCH: usize = 16;
 
@@ -156,10 +158,11 @@ pub(in super::super::super) fn crypt(
     counter: u32,
     data: &mut [[u8; 64]],
     direction: Direction,
-) {
+) -> Kernel {
     let crypt = if token.quick_lea() { crypt_zmm } else { crypt_zmm_two_adds };
     // SAFETY: the token proves the features.
-    unsafe { crypt(v, key, counter, data, direction) }
+    unsafe { crypt(v, key, counter, data, direction) };
+    KERNEL
 }
 
 macro_rules! crypt {
