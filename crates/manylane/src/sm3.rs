@@ -18,9 +18,9 @@ mod armcrypto;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+pub(crate) mod beside;
 #[cfg(target_arch = "x86_64")]
 mod bmi2;
-pub(crate) mod beside;
 mod body;
 mod core;
 pub(crate) mod counter;
