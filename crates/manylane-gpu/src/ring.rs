@@ -23,7 +23,7 @@ use manylane::sm3::Midstate;
 
 use self::{buffers::Buffers, pieces::Pieces};
 pub use self::{pending::Pending, slot::Slot};
-use crate::{Error, Gpu, Sm3, runtime::lock};
+use crate::{Error, Gpu, Sm3, Stream, runtime::lock};
 
 /// How large a [`Ring`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +73,9 @@ struct Shared {
     gpu: Gpu,
     sm3: Sm3,
     config: RingConfig,
+    /// What all slots' messages are copied in on: one after another on one stream, copies follow each
+    /// other at once, while the device takes some 20 µs to turn from one stream to the next.
+    copies: Stream,
     slots: Mutex<Slots>,
     /// Whether the device is given up.
     lost: AtomicBool,
@@ -108,6 +111,7 @@ impl Ring {
             gpu: gpu.clone(),
             sm3: Sm3::new(gpu)?,
             config,
+            copies: Stream::new(gpu)?,
             slots: Mutex::default(),
             lost: AtomicBool::new(false),
         })))

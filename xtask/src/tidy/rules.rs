@@ -18,6 +18,7 @@ const UNSAFE: [&str; 36] = [
     "crates/manylane-cli/src/bench/peers.rs",
     "crates/manylane-cli/src/bench/sm3_gpu/device.rs",
     "crates/manylane-cli/src/info/gpus/on_device.rs",
+    "crates/manylane-cli/src/environment.rs",
     "crates/manylane-cli/src/standard.rs",
     "crates/manylane-ct/src/valgrind.rs",
     "crates/manylane-engine/src/runtime.rs",

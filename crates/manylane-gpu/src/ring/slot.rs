@@ -6,11 +6,11 @@ use std::fmt;
 use manylane::{Messages, Shape};
 
 use super::{
-    Pending, Ring, Start,
+    Pending, Ring, Shared, Start,
     buffers::{Buffers, Loaded, fitting},
     layout::Rows,
 };
-use crate::{DevicePointer, Error};
+use crate::{DevicePointer, Error, Stream};
 
 /// Keys start at a multiple of this, after the messages.
 const KEY_ALIGN: usize = 16;
@@ -161,7 +161,8 @@ impl Slot {
         let keys = self.buffers().loaded_keys.count();
         let with_keys = matches!(start, Start::Hmac);
         assert!(!with_keys || keys == self.len(), "{keys} keys for {} messages", self.len());
-        self.send(start, None, |buffers| buffers.send_staged()).map_err(|error| (error, self))
+        self.send(start, None, |buffers, copies| buffers.send_staged(copies))
+            .map_err(|error| (error, self))
     }
 
     /// [Loads](Self::load) as many of the first messages as fit, [sends](Self::submit) them on their
@@ -181,7 +182,7 @@ impl Slot {
         assert!(matches!(start, Start::Hash(_)), "keys are loaded too");
         let count = self.load(messages)?;
         let source = Some(messages.range(0, count));
-        Ok((self.send(start, source, |buffers| buffers.send_staged())?, count))
+        Ok((self.send(start, source, |buffers, copies| buffers.send_staged(copies))?, count))
     }
 
     /// Sends as many of the first messages as fit on their way, straight from the caller's
@@ -239,28 +240,29 @@ impl Slot {
             0 => Ok(DevicePointer(0)),
             // SAFETY: the result borrows the messages, and waits for the device when it is dropped;
             // an error was the call's, and nothing is under way.
-            _ => unsafe { self.buffers().send_pinned(from, stride) },
+            _ => unsafe { self.buffers().send_pinned(from, stride, &self.ring.0.copies) },
         };
         // Only in part page-locked, or further apart than the driver copies.
         if data.as_ref().is_err_and(Error::is_refusal) {
             return self.submit_copies(start, messages);
         }
         let source = messages.range(0, count);
-        Ok((self.send(start, Some(source), |_| data)?, count))
+        Ok((self.send(start, Some(source), |_, _| data)?, count))
     }
 
     fn send<'a>(
         &mut self,
         start: Start,
         source: Option<Messages<'a>>,
-        send: impl FnOnce(&mut Buffers) -> Result<DevicePointer, Error>,
+        send: impl FnOnce(&mut Buffers, &Stream) -> Result<DevicePointer, Error>,
     ) -> Result<Pending<'a>, Error> {
         let ring = self.ring.clone();
         ring.check_usable()?;
-        let sm3 = &ring.0.sm3;
+        let Shared { sm3, copies, .. } = &*ring.0;
         let buffers = self.buffers_mut();
         if buffers.loaded.count() > 0 {
-            let sent = send(buffers).and_then(|data| buffers.enqueue(sm3, start, data));
+            let sent = send(buffers, copies);
+            let sent = sent.and_then(|data| buffers.enqueue(sm3, start, data, copies));
             sent.inspect_err(|_| ring.lose())?;
         }
         let buffers = self.buffers.take().expect("taken only by value");
