@@ -343,14 +343,14 @@ impl<'a> Run<'_, 'a> {
             Job::Hash(start) if pinned => slot.submit_pinned(Start::Hash(start), &messages),
             Job::Hash(start) => {
                 // Made on a slot's first use, which is not to count as copying.
-                slot.space()?;
+                slot.staging()?;
                 let begun = Instant::now();
                 let count = slot.load(&messages)?;
                 self.copied(part.first, count, begun);
                 Ok((slot.submit(Start::Hash(start))?, count))
             }
             Job::Hmac(keys) => {
-                slot.space()?;
+                slot.staging()?;
                 let begun = Instant::now();
                 let count = slot.load_hmac(&keys.range(part.first, part.end()), &messages)?;
                 self.copied(part.first, count, begun);

@@ -47,7 +47,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn get(&self, index: usize) -> usize {
+    pub(super) fn get(&self, index: usize) -> usize {
         u32::from_ne_bytes(self.host.as_chunks().0[index]) as usize
     }
 
@@ -304,6 +304,37 @@ impl Buffers {
             driver.copy_in(data.pointer(), staging.as_ptr(), used, copies.handle())?;
         }
         Ok(data.pointer())
+    }
+
+    /// Enqueues the copy of page-locked memory to byte `at` of the messages.
+    ///
+    /// # Panics
+    /// If it does not fit, or the device reads the host's memory in place.
+    pub(super) fn send_tray(&self, from: &[u8], at: usize, copies: &Stream) -> Result<(), Error> {
+        let to = self.data.as_ref().expect("no trays where memory is read in place");
+        assert!(at <= self.capacity && from.len() <= self.capacity - at);
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the slot holds `capacity` bytes. A tray is not touched before its event has been
+        // seen, and what kernels read follows on streams that wait for the copy.
+        unsafe {
+            let driver = self.stream.gpu().bound()?;
+            driver.copy_in(to.pointer().add(at), from.as_ptr(), from.len(), copies.handle())
+        }
+    }
+
+    /// Where messages are that were sent by trays.
+    pub(super) fn messages_on_device(&self) -> Result<DevicePointer, Error> {
+        Ok(self.data.as_ref().expect("no trays where memory is read in place").pointer())
+    }
+
+    /// Length of message `index`, in bytes.
+    pub(super) fn message_len(&self, index: usize) -> usize {
+        match self.loaded {
+            Loaded::Rows { rows, .. } => rows.len(),
+            Loaded::Offsets { .. } => self.messages.get(index + 1) - self.messages.get(index),
+        }
     }
 
     /// Enqueues the copy of `used` bytes of the caller's page-locked memory, or of its rows.
