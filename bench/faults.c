@@ -66,9 +66,10 @@ static int launch(void *function, unsigned gx, unsigned gy, unsigned gz, unsigne
     }
     if (n == fault_at("address")) {
         fprintf(stderr, "fault: launch %d has no address\n", n);
-        // Every kernel's first parameter begins with the address of its data.
-        static unsigned long long none[32];
-        memcpy(none, parameters[0], sizeof none[0]);
+        // Every kernel's first parameter begins with the address of its data; what follows is the rest
+        // of a `Messages`, or of the caller's stack, which no kernel looks at.
+        static unsigned long long none[6];
+        memcpy(none, parameters[0], sizeof none);
         none[0] = 0x10;
         void *changed[64];
         memcpy(changed, parameters, sizeof changed);
