@@ -3,11 +3,14 @@
 # compute-sanitizer, and the measurements. Takes the command as `cargo build --release` made it, elsewhere.
 #
 #   bench/device.sh [--manylane FILE] [--device cuda:0] [--output DIR] [--part NAME]... [--quick]
+#                   [--faults FILE]
 #
 # part       what                                                                about, on an H100
 # machine    what the machine is; `manylane info`                                a second
 # answers    known answers and 100,000 random batches, each equal to the CPU     a minute
 # sum        a tree of files on every choice of devices, and by `cksum`          seconds
+# faults     the same tree, while a GPU fails midway in each way that bench/faults.c knows;
+#            FILE is what was built of it, if there is no `cc` here                a minute
 # memcheck   compute-sanitizer memcheck of the answers, with few batches         a minute
 # racecheck  the same with racecheck                                             a minute
 # bench      manylane bench sm3-gpu                                              five minutes
@@ -21,6 +24,7 @@ device=cuda:0
 output=gpu-results
 parts=
 quick=
+faults=
 random=100000
 limit=${LIMIT:-540}
 
@@ -32,12 +36,13 @@ usage() {
 while [ $# -gt 0 ]; do
     case $1 in
         --quick) quick=--quick ;;
-        --manylane | --device | --output | --part)
+        --manylane | --device | --output | --part | --faults)
             [ $# -ge 2 ] || usage
             case $1 in
                 --manylane) manylane=$2 ;;
                 --device) device=$2 ;;
                 --output) output=$2 ;;
+                --faults) faults=$2 ;;
                 --part) parts="$parts $2" ;;
             esac
             shift
@@ -46,7 +51,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$parts" ] || parts='machine answers sum memcheck racecheck bench'
+[ -n "$parts" ] || parts='machine answers sum faults memcheck racecheck bench'
 if ! [ -x "$manylane" ]; then
     echo "$0: no program $manylane: build it with cargo build --release, or name it with --manylane" >&2
     exit 2
@@ -67,14 +72,18 @@ answers() {
     timeout "$limit" "$manylane" info --self-test=$random
 }
 
-sum() {
+# Lengths around blocks and pages, and enough files for several batches.
+make_tree() {
     tree=$(mktemp -d) || return 1
-    # Lengths around blocks and pages, and enough files for several batches.
     i=0
     while [ $i -lt 3000 ]; do
         head -c $((i * 37 % 20000)) /dev/urandom >"$tree/$i" || return 1
         i=$((i + 1))
     done
+}
+
+sum() {
+    make_tree || return 1
     status=0
     "$manylane" sum -r --device cpu "$tree" >"$output/sum-cpu.txt" || status=1
     for choice in "$device" all auto; do
@@ -90,6 +99,47 @@ sum() {
     else
         echo "cksum here does not know SM3: not compared with it"
     fi
+    rm -r "$tree"
+    return $status
+}
+
+# A launch or an allocation midway goes wrong: the digests are right all the same, and one line says
+# that the GPU was given up. Where memory ends the GPU may do with what it has.
+faults() {
+    if [ -z "$faults" ]; then
+        faults=$output/faults.so
+        cc -shared -fPIC -O2 -o "$faults" "$(dirname "$0")/faults.c" || return 1
+    fi
+    case $faults in
+        /*) ;;
+        *) faults=$PWD/$faults ;;
+    esac
+    make_tree || return 1
+    "$manylane" sum -r --device cpu "$tree" >"$output/faults-cpu.txt" || return 1
+    # What comes before the first batch.
+    counts=$(LD_PRELOAD=$faults FAULT=count "$manylane" sum --device "$device" "$tree/1" 2>&1 |
+        sed -n 's/^fault: \([0-9]*\) launches, \([0-9]*\) allocations$/\1 \2/p')
+    launches=${counts% *}
+    allocations=${counts#* }
+    [ "${launches:-0}" -gt 0 ] || return 1
+    status=0
+    for fault in refuse:$((launches + 4)) skip:$((launches + 4)) address:$((launches + 4)) \
+        hang:$((launches + 4)) memory:$((allocations + 7)); do
+        LD_PRELOAD=$faults FAULT=$fault timeout 50 "$manylane" sum -r --device "$device" "$tree" \
+            >"$output/faults-sums.txt" 2>"$output/faults-said.txt"
+        ended=$?
+        given_up=$(grep -c "$device is given up" "$output/faults-said.txt")
+        wanted=1
+        case $fault in memory:*) wanted=$given_up ;; esac
+        if [ $ended -eq 0 ] && cmp "$output/faults-sums.txt" "$output/faults-cpu.txt" &&
+            grep -q '^fault: ' "$output/faults-said.txt" && [ "$given_up" -eq $wanted ]; then
+            echo "$fault: the same digests, $given_up warnings"
+        else
+            echo "$fault: exit status $ended, $given_up warnings: WRONG"
+            status=1
+        fi
+        cat "$output/faults-said.txt"
+    done
     rm -r "$tree"
     return $status
 }
@@ -118,7 +168,7 @@ bench() {
 failed=0
 for part in $parts; do
     case $part in
-        machine | answers | sum | memcheck | racecheck | bench) ;;
+        machine | answers | sum | faults | memcheck | racecheck | bench) ;;
         *) usage ;;
     esac
     echo "== $part"

@@ -10,7 +10,7 @@ use std::{
 use crate::{Result, cargo, output_of, root, steps::Steps, target_dir};
 
 /// Tests of `manylane-gpu` that run kernels.
-const TESTS: [&str; 3] = ["sm3", "sm3_hip", "comparators"];
+const TESTS: [&str; 4] = ["sm3", "sm3_hip", "comparators", "ring"];
 
 /// The kernels' function that writes a digest, and a byte behind it written as it was: digests stay
 /// right, but the last one's neighbour is not the kernel's.

@@ -3,6 +3,7 @@
 mod bench;
 mod cli;
 mod docs;
+mod environment;
 mod info;
 mod output;
 mod progress;
@@ -45,6 +46,7 @@ macro_rules! complain {
 pub(crate) use complain;
 
 fn main() -> ExitCode {
+    environment::prepare();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // Help and versions are answers, which somebody waits for.

@@ -41,12 +41,17 @@ const FILL_RATE: f64 = 5e9;
 /// sixteen threads hash that fill it.
 const BRIEF: u64 = 256 << 10;
 
-/// A ring for so many threads. Each may be filling a slot, for some ten times as long as that is
-/// copied, and as many as are copied and hashed meanwhile must be ready beside these: files of
-/// 128 KiB keep one busy for 4 ms, in which 50 GB/s are twelve of 16 MiB. Memory is taken for those
-/// that are used.
+/// A ring for so many threads. Each may be filling a slot, and as many as are hashed meanwhile must be
+/// ready beside these: files of 128 KiB keep a GPU busy for 4 ms, in which 50 GB/s are twenty
+/// batches of 10 MB. Each thread fills a tray, and some are being copied. Memory is taken for those that
+/// are used.
 fn ring_config(threads: usize) -> RingConfig {
-    RingConfig { slots: (threads + 8).clamp(12, 32), slot_bytes: 16 << 20, ..RingConfig::default() }
+    RingConfig {
+        slots: (2 * threads + 8).clamp(12, 40),
+        slot_bytes: 16 << 20,
+        trays: threads + 12,
+        ..RingConfig::default()
+    }
 }
 
 /// What has been done on one device so far.
@@ -322,7 +327,8 @@ impl Fleet {
 
     /// Bytes of a source up to which it goes to a GPU.
     pub(crate) fn brief(&self) -> u64 {
-        BRIEF.min(self.config.slot_bytes as u64 / 4)
+        let RingConfig { slot_bytes, tray_bytes, .. } = self.config;
+        BRIEF.min(slot_bytes as u64 / 4).min(tray_bytes as u64 - 1)
     }
 
     /// Seconds since some moment.

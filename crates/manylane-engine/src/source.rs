@@ -29,14 +29,19 @@ use std::{
 ///     fn open_len(&self, file: &File) -> Option<u64> {
 ///         file.metadata().ok().filter(|m| m.is_file()).map(|m| m.len())
 ///     }
+///
+///     fn opens_again(&self) -> bool {
+///         true
+///     }
 /// }
 /// ```
 pub trait Source: Send {
     /// What [`open`](Self::open) gives; dropping it closes the source.
     type Reader: Read + Send;
 
-    /// Makes the source ready to be read from its beginning. Called once; and again if it failed
-    /// because too many files were open.
+    /// Makes the source ready to be read from its beginning. Called once; again if it failed
+    /// because too many files were open; and where [`opens_again`](Self::opens_again) allows it, after a
+    /// GPU failed to hash what had been read.
     ///
     /// # Errors
     /// What the engine hands on as the result of this source, except `EMFILE` and `ENFILE`, the
@@ -59,6 +64,12 @@ pub trait Source: Send {
         self.len_hint()
     }
 
+    /// Whether the source can be opened once more after it was read, as a file can and a pipe cannot.
+    /// No other goes to a GPU: what that fails to do is read again.
+    fn opens_again(&self) -> bool {
+        false
+    }
+
     /// Whether reads may wait for someone else, as those of a pipe or a terminal do. Such a source
     /// is hashed by itself, so that no other waits with it.
     fn may_wait(&self) -> bool {
@@ -77,6 +88,10 @@ impl<'a> Source for &'a [u8] {
 
     fn len_hint(&self) -> Option<u64> {
         Some(self.len() as u64)
+    }
+
+    fn opens_again(&self) -> bool {
+        true
     }
 }
 

@@ -40,6 +40,11 @@ const MOST_LONG: usize = 8192;
 /// Batches under way that are looked at in one go: they come back nearly in order.
 const LOOK_AT: usize = 4;
 
+/// Batches from page-locked memory that a GPU has at a time. With as many streams as the driver has
+/// queues for (`CUDA_DEVICE_MAX_CONNECTIONS`, 32 at most) copies wait behind kernels of others: on an H100 from 40
+/// slots came 93.7 % of the rate of copying, from 24 came 96 %.
+const AT_A_TIME: usize = 24;
+
 /// What is computed of each message.
 #[derive(Clone, Copy)]
 pub(crate) enum Job<'a> {
@@ -272,6 +277,9 @@ impl<'a> Run<'_, 'a> {
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         order.into_iter().any(|(_, i)| {
             let (member, pinned) = &seen.gpus[i];
+            if *pinned && self.under_way(member) >= AT_A_TIME {
+                return false;
+            }
             let slot = match member.ring().try_slot() {
                 Ok(Some(slot)) => slot,
                 Ok(None) => return false,
@@ -285,6 +293,11 @@ impl<'a> Run<'_, 'a> {
             let part = self.take_for(member, *pinned, seen);
             part.map(|(part, cost)| self.send(member, *pinned, slot, part, cost)).is_some()
         })
+    }
+
+    /// Batches that the GPU has now.
+    fn under_way(&self, member: &Arc<Member>) -> usize {
+        lock(&self.flights).iter().filter(|flight| Arc::ptr_eq(&flight.member, member)).count()
     }
 
     fn take_for(&self, member: &Arc<Member>, pinned: bool, seen: &Seen) -> Option<(Part<'a>, u64)> {
@@ -343,14 +356,14 @@ impl<'a> Run<'_, 'a> {
             Job::Hash(start) if pinned => slot.submit_pinned(Start::Hash(start), &messages),
             Job::Hash(start) => {
                 // Made on a slot's first use, which is not to count as copying.
-                slot.space()?;
+                slot.staging()?;
                 let begun = Instant::now();
                 let count = slot.load(&messages)?;
                 self.copied(part.first, count, begun);
                 Ok((slot.submit(Start::Hash(start))?, count))
             }
             Job::Hmac(keys) => {
-                slot.space()?;
+                slot.staging()?;
                 let begun = Instant::now();
                 let count = slot.load_hmac(&keys.range(part.first, part.end()), &messages)?;
                 self.copied(part.first, count, begun);

@@ -35,7 +35,13 @@ fn emulator(settings: &str) -> MutexGuard<'static, ()> {
 
 fn ring() -> RingConfig {
     let deadline = Duration::from_secs(20);
-    RingConfig { slots: 3, slot_bytes: 256 << 10, max_messages: 1 << 12, deadline }
+    RingConfig {
+        slots: 3,
+        slot_bytes: 256 << 10,
+        max_messages: 1 << 12,
+        deadline,
+        ..RingConfig::default()
+    }
 }
 
 fn engine_with(device: Device, ring: RingConfig) -> Engine {

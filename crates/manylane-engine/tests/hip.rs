@@ -13,7 +13,13 @@ use manylane_gpu::RingConfig;
 
 fn engine(device: &str) -> Engine {
     let deadline = Duration::from_secs(20);
-    let ring = RingConfig { slots: 3, slot_bytes: 256 << 10, max_messages: 1 << 12, deadline };
+    let ring = RingConfig {
+        slots: 3,
+        slot_bytes: 256 << 10,
+        max_messages: 1 << 12,
+        deadline,
+        ..RingConfig::default()
+    };
     let device: Device = device.parse().unwrap();
     Engine::new(Config { device, threads: NonZeroUsize::new(3), ring: Some(ring) }).unwrap()
 }

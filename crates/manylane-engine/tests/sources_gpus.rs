@@ -35,7 +35,10 @@ fn emulator(settings: &str) -> MutexGuard<'static, ()> {
 
 fn ring() -> RingConfig {
     let deadline = Duration::from_secs(20);
-    RingConfig { slots: 3, slot_bytes: 256 << 10, max_messages: 1 << 8, deadline }
+    // Two or three trays a batch.
+    let tray_bytes = LIMIT + 30_000;
+    let (slot_bytes, max_messages) = (256 << 10, 1 << 8);
+    RingConfig { slots: 3, slot_bytes, max_messages, tray_bytes, trays: 5, deadline }
 }
 
 fn engine_with(device: Device, threads: usize, ring: RingConfig) -> Engine {
@@ -85,6 +88,7 @@ struct Text {
     /// Where reading fails; past the end, opening does.
     fails_at: Option<usize>,
     panics: bool,
+    opens_again: bool,
     may_wait: bool,
     /// How many may be open at a time.
     open_at_most: usize,
@@ -108,6 +112,7 @@ impl Text {
             open_len: Some(len as u64),
             fails_at: None,
             panics: false,
+            opens_again: true,
             may_wait: false,
             open_at_most: usize::MAX,
             open: Arc::default(),
@@ -142,6 +147,10 @@ impl Source for Text {
 
     fn open_len(&self, _: &Reader) -> Option<u64> {
         self.open_len
+    }
+
+    fn opens_again(&self) -> bool {
+        self.opens_again
     }
 
     fn may_wait(&self) -> bool {
@@ -246,6 +255,7 @@ fn any_texts(random: &mut Random, noise: &Arc<[u8]>, count: usize) -> Vec<Text> 
             _ => None,
         };
         text.may_wait = random.below(20) == 0;
+        text.opens_again = random.below(20) > 0;
         text
     };
     (0..count).map(any).collect()
@@ -313,6 +323,21 @@ fn sources_of_unknown_length_stay_on_the_cpu() {
             open_len: None,
             ..Text::new(&noise, i, i * 97 % 9000)
         });
+        let function = Function::hash();
+        check(&function, &collect(&engine, &function, texts));
+        assert_eq!(messages_of(&engine, "cpu"), 500);
+    }
+}
+
+/// What a GPU fails to do must be read again.
+#[test]
+fn sources_that_open_only_once_stay_on_the_cpu() {
+    let _emulator = emulator("");
+    let noise = noise();
+    for device in ["all", "cuda"] {
+        let engine = engine(device);
+        let texts =
+            (0..500).map(|i| Text { opens_again: false, ..Text::new(&noise, i, i * 97 % 9000) });
         let function = Function::hash();
         check(&function, &collect(&engine, &function, texts));
         assert_eq!(messages_of(&engine, "cpu"), 500);

@@ -28,7 +28,7 @@ mod tuning;
 
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
-pub use ring::{Pending, Ring, RingConfig, Slot, Start};
+pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };

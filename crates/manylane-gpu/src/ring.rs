@@ -1,14 +1,18 @@
 //! The host path: slots of staging memory through which batches flow to a device and digests back.
 //!
-//! A slot has page-locked memory, device memory and a stream of its own. While one is copied in,
-//! others are computed and copied out, so with a few of them the copy engine never waits. Any
-//! thread may fill a slot, several at a time.
+//! A slot has device memory and a stream of its own. While one is copied in, others are computed and
+//! copied out, so with a few of them the copy engine never waits. Any thread may fill a slot, several
+//! at a time: all at once from messages in memory, through staging memory or from where they are, or
+//! [one by one](Filling) through trays.
 
 mod buffers;
+mod filling;
 mod layout;
 mod pending;
 mod pieces;
+mod sample;
 mod slot;
+mod trays;
 
 use std::{
     fmt,
@@ -21,9 +25,9 @@ use std::{
 
 use manylane::sm3::Midstate;
 
-use self::{buffers::Buffers, pieces::Pieces};
-pub use self::{pending::Pending, slot::Slot};
-use crate::{Error, Gpu, Sm3, runtime::lock};
+use self::{buffers::Buffers, pieces::Pieces, trays::Trays};
+pub use self::{filling::Filling, pending::Pending, slot::Slot};
+use crate::{Error, Gpu, Sm3, Stream, runtime::lock};
 
 /// How large a [`Ring`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,17 +38,24 @@ pub struct RingConfig {
     pub slot_bytes: usize,
     /// Messages a batch may have, at least one and at most 2³¹ (on 32-bit machines 2²⁴).
     pub max_messages: usize,
+    /// Bytes of the page-locked memory that batches are [filled](Filling) through, at least one.
+    pub tray_bytes: usize,
+    /// Pieces of such memory, at least one. Two for each thread that fills batches let it go on
+    /// while the device copies.
+    pub trays: usize,
     /// How long a batch may take before the device is given up.
     pub deadline: Duration,
 }
 
 impl Default for RingConfig {
-    /// 6 slots of 32 MiB and 262,144 messages, 10 seconds.
+    /// 6 slots of 32 MiB and 262,144 messages, 12 trays of 2 MiB, 10 seconds.
     fn default() -> Self {
         RingConfig {
             slots: 6,
             slot_bytes: 32 << 20,
             max_messages: 1 << 18,
+            tray_bytes: 2 << 20,
+            trays: 12,
             deadline: Duration::from_secs(10),
         }
     }
@@ -73,7 +84,11 @@ struct Shared {
     gpu: Gpu,
     sm3: Sm3,
     config: RingConfig,
+    /// What all slots' messages are copied in on: one after another on one stream, copies follow each
+    /// other at once, while the device takes some 20 µs to turn from one stream to the next.
+    copies: Stream,
     slots: Mutex<Slots>,
+    trays: Mutex<Trays>,
     /// Whether the device is given up.
     lost: AtomicBool,
 }
@@ -102,13 +117,16 @@ impl Ring {
     /// If the configuration is outside its bounds.
     pub fn new(gpu: &Gpu, config: RingConfig) -> Result<Self, Error> {
         assert!(config.slots > 0, "{config:?}");
+        assert!(config.tray_bytes > 0 && config.trays > 0, "{config:?}");
         assert!((1..=MAX_MESSAGES).contains(&config.max_messages), "{config:?}");
         assert!((4096..1 << 31).contains(&config.slot_bytes), "{config:?}");
         Ok(Ring(Arc::new(Shared {
             gpu: gpu.clone(),
             sm3: Sm3::new(gpu)?,
             config,
+            copies: Stream::new(gpu)?,
             slots: Mutex::default(),
+            trays: Mutex::default(),
             lost: AtomicBool::new(false),
         })))
     }
@@ -205,7 +223,10 @@ impl Ring {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if *self.lost.get_mut() {
+        let lost = *self.lost.get_mut();
+        let trays = self.trays.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        trays.end(lost, self.gpu.is_of_this_process(), self.config.deadline);
+        if lost {
             // As in `put_back`; nor can kernels be unloaded that may be at work.
             let slots = self.slots.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
             for mut buffers in slots.free.drain(..) {

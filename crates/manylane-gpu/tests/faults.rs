@@ -69,7 +69,7 @@ fn a_forked_child_leaves_page_locked_memory_alone() {
         let forked = Error::Forked(Vendor::Cuda);
         let (pinned, ring, mut loaded, pending) = all.take().unwrap();
         let told = loaded.load(&messages) == Err(forked.clone())
-            && loaded.space().err() == Some(forked.clone())
+            && loaded.staging().err() == Some(forked.clone())
             && ring.try_slot().err() == Some(forked.clone())
             && pending.is_done() == Err(forked);
         drop((pinned, loaded, pending, ring));
@@ -87,7 +87,13 @@ fn a_forked_child_leaves_page_locked_memory_alone() {
 fn a_forked_child_leaves_a_ring_alone_that_was_given_up() {
     let gpu = device(1);
     let deadline = Duration::from_millis(100);
-    let config = RingConfig { slots: 2, slot_bytes: 1 << 16, max_messages: 4096, deadline };
+    let config = RingConfig {
+        slots: 2,
+        slot_bytes: 1 << 16,
+        max_messages: 4096,
+        deadline,
+        ..RingConfig::default()
+    };
     let ring = Ring::new(&gpu, config).unwrap();
     let (mut slot, spare) = (ring.try_slot().unwrap().unwrap(), ring.try_slot().unwrap().unwrap());
     drop(spare);

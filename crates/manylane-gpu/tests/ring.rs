@@ -14,9 +14,13 @@ use manylane::{
     sm3::{self, Midstate},
 };
 use manylane_emulator::{Driver, count, install};
-use manylane_gpu::{DeviceId, Error, Gpu, PinnedBuffer, Ring, RingConfig, Slot, Start, Vendor};
+use manylane_gpu::{
+    DeviceId, Error, Filling, Gpu, PinnedBuffer, Ring, RingConfig, Slot, Start, Vendor,
+};
 
 const SLOT_BYTES: usize = 64 << 10;
+
+const TRAY_BYTES: usize = 10_000;
 
 fn device(ordinal: u32, settings: &str) -> Gpu {
     let settings: String =
@@ -27,7 +31,14 @@ fn device(ordinal: u32, settings: &str) -> Gpu {
 
 fn config(slots: usize) -> RingConfig {
     let deadline = Duration::from_secs(20);
-    RingConfig { slots, slot_bytes: SLOT_BYTES, max_messages: 4096, deadline }
+    RingConfig {
+        slots,
+        slot_bytes: SLOT_BYTES,
+        max_messages: 4096,
+        tray_bytes: TRAY_BYTES,
+        trays: 3,
+        deadline,
+    }
 }
 
 fn slot(ring: &Ring) -> Slot {
@@ -177,7 +188,7 @@ fn nothing_secret_stays_in_the_staging_memory() {
     let (texts, keys) = (vec![0x11; 60_000], vec![0xee; 60_000]);
     let messages = Messages::strided(&texts, 60, 60, 1000).unwrap();
     let keys = Messages::strided(&keys, 16, 16, 1000).unwrap();
-    let left = |slot: &mut Slot| slot.space().unwrap().iter().filter(|&&byte| byte != 0).count();
+    let left = |slot: &mut Slot| slot.staging().unwrap().iter().filter(|&&byte| byte != 0).count();
     let mut slot_ = slot(&ring);
     let count = slot_.load_hmac(&keys, &messages).unwrap();
     assert!((1..1000).contains(&count), "not all keys fit");
@@ -187,11 +198,6 @@ fn nothing_secret_stays_in_the_staging_memory() {
     free.load_hmac(&keys, &messages).unwrap();
     drop(free);
     assert_eq!(left(&mut slot(&ring)), 0, "never sent");
-    let mut pushed = slot(&ring);
-    pushed.space().unwrap()[..10].fill(7);
-    pushed.push(10);
-    drop(pushed);
-    assert_eq!(left(&mut slot(&ring)), 0, "pushed and never sent");
     // A digest after nothing is no secret, and its message stays.
     let mut plain = slot(&ring);
     plain.load(&messages).unwrap();
@@ -199,6 +205,129 @@ fn nothing_secret_stays_in_the_staging_memory() {
     let mut out = vec![[0; 32]; pending.len()];
     let mut free = pending.finish(&mut out).unwrap();
     assert_eq!(left(&mut free), 60_000);
+}
+
+/// Fills a batch with these, as far as they fit; says how many.
+fn filled<'s>(ring: &Ring, start: &'s Midstate, messages: &[&[u8]]) -> (Filling<'s>, usize) {
+    let about = messages.iter().map(|message| message.len()).sum();
+    let mut filling = slot(ring).fill(start, about).unwrap();
+    for (i, message) in messages.iter().enumerate() {
+        let Some(space) = filling.space(message.len()).unwrap() else { return (filling, i) };
+        space[..message.len()].copy_from_slice(message);
+        filling.push(message.len());
+    }
+    (filling, messages.len())
+}
+
+#[test]
+fn batches_filled_one_by_one_give_the_cpus_digests() {
+    for (ordinal, settings) in [(9, ""), (10, "integrated=1")] {
+        let ring = Ring::new(&device(ordinal, settings), config(2)).unwrap();
+        let data: Vec<u8> = (0..TRAY_BYTES).map(|i| (i * 31 + i / 200) as u8).collect();
+        for (lengths, fit) in [
+            (vec![], 0),
+            (vec![0], 1),
+            (vec![0; 50], 50),
+            (vec![TRAY_BYTES, 0, 0], 3),
+            (vec![TRAY_BYTES, 1, TRAY_BYTES, TRAY_BYTES - 1, 1, 0], 6),
+            (vec![TRAY_BYTES; 10], SLOT_BYTES / TRAY_BYTES),
+            (vec![1; 5000], 4095),
+            ((0..300).collect(), 300),
+        ] {
+            let messages: Vec<&[u8]> = lengths.iter().map(|&len| &data[..len]).collect();
+            for start in [Midstate::default(), Midstate::after(b"secret")] {
+                let (filling, count) = filled(&ring, &start, &messages);
+                assert_eq!((count, filling.len()), (fit, fit));
+                assert_eq!(filling.bytes(), lengths[..count].iter().sum::<usize>());
+                let pending = filling.submit().unwrap();
+                let want = expected(&start, &Messages::slices(&messages[..count]));
+                assert!(pending.digests().unwrap() == want);
+                assert!((0..count).all(|i| pending.message_len(i) == lengths[i]));
+            }
+        }
+    }
+}
+
+#[test]
+fn secrets_do_not_stay_in_trays() {
+    let ring = Ring::new(&device(11, ""), config(3)).unwrap();
+    let data = [7; TRAY_BYTES];
+    let messages = [&data[..TRAY_BYTES - 1], &data[..TRAY_BYTES - 2], &data[..9000]];
+    // Bytes left in all trays; each batch that is begun has one.
+    let left = || {
+        let start = Midstate::default();
+        let mut all = [(); 3].map(|()| slot(&ring).fill(&start, 1).unwrap());
+        let trays = all.iter_mut().map(|filling| filling.space(TRAY_BYTES).unwrap().expect("room"));
+        trays
+            .map(|tray| {
+                let left = tray.iter().filter(|&&byte| byte != 0).count();
+                tray.fill(0);
+                left
+            })
+            .sum::<usize>()
+    };
+    let (secret, plain) = (Midstate::after(b"key"), Midstate::default());
+    for (start, stays) in [(&secret, false), (&plain, true)] {
+        let pending = filled(&ring, start, &messages).0.submit().unwrap();
+        pending.digests().unwrap();
+        drop(pending);
+        assert_eq!(left() > 0, stays);
+        drop(filled(&ring, start, &messages[2..]).0);
+        assert_eq!(left(), 0, "never sent");
+    }
+}
+
+#[test]
+fn one_digest_of_each_batch_is_checked() {
+    let gpu = device(12, "");
+    let data = [7; TRAY_BYTES];
+    // Whatever the batch ends with.
+    for lengths in [&[9000, 10][..], &[9000, 9000, 0], &[0, 0], &[9000; 5]] {
+        for _ in 0..4 {
+            let ring = Ring::new(&gpu, config(1)).unwrap();
+            let start = Midstate::default();
+            let messages: Vec<&[u8]> = lengths.iter().map(|&len| &data[..len]).collect();
+            let pending = filled(&ring, &start, &messages).0;
+            install(Driver::Cuda, "flip_launch=1@12");
+            let pending = pending.submit().unwrap();
+            assert!(matches!(pending.digests(), Err(Error::WrongResult { .. })), "{lengths:?}");
+            assert!(ring.is_lost());
+        }
+    }
+}
+
+#[test]
+fn a_copy_that_fails_gives_the_ring_up() {
+    let (start, data) = (Midstate::default(), [7; TRAY_BYTES]);
+    let gpu = device(13, "");
+    let ring = Ring::new(&gpu, config(1)).unwrap();
+    let mut filling = slot(&ring).fill(&start, 1 << 16).unwrap();
+    install(Driver::Cuda, "fail_copy=2@13");
+    let mut fill = || -> Result<(), Error> {
+        for _ in 0..6 {
+            let space = filling.space(TRAY_BYTES)?.expect("room");
+            space[..TRAY_BYTES].copy_from_slice(&data);
+            filling.push(TRAY_BYTES);
+        }
+        Ok(())
+    };
+    assert!(matches!(fill(), Err(Error::Call { .. })));
+    assert!(ring.is_lost());
+    assert!(matches!(filling.submit(), Err(Error::Lost(_))));
+}
+
+#[test]
+fn a_ring_works_on_with_the_trays_that_there_is_memory_for() {
+    let gpu = device(14, "");
+    let start = Midstate::default();
+    let ring = Ring::new(&gpu, config(2)).unwrap();
+    let first = slot(&ring).fill(&start, 1).unwrap();
+    let second = slot(&ring);
+    install(Driver::Cuda, "fail_alloc=1@14");
+    let mut second = second.fill(&start, 1).unwrap();
+    assert!(second.space(1).unwrap().is_none(), "another fills the only one");
+    drop(first);
+    assert!(second.space(1).unwrap().is_some());
 }
 
 #[test]

@@ -180,6 +180,10 @@ impl Source for Listed<'_> {
         self.input.open_len(reader)
     }
 
+    fn opens_again(&self) -> bool {
+        self.input.opens_again()
+    }
+
     fn may_wait(&self) -> bool {
         self.input.may_wait()
     }

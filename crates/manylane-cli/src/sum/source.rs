@@ -125,6 +125,10 @@ impl Source for Input<'_> {
         reader.before.as_ref().map(|stamp| stamp.len)
     }
 
+    fn opens_again(&self) -> bool {
+        matches!(self.from, From::Found { .. } | From::Given { may_wait: false, .. })
+    }
+
     fn may_wait(&self) -> bool {
         matches!(self.from, From::Stdin | From::Given { may_wait: true, .. })
     }

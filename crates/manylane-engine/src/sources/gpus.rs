@@ -5,6 +5,8 @@
 //! thread three or four times less than to hash the same, so whoever finds a slot free fills it,
 //! unless all would be done sooner without ([`cost`](crate::cost)). Slots are free as fast as the
 //! GPU takes batches: no more threads fill them than it can use, and the others hash.
+//!
+//! What was read for a GPU is nowhere else, so what it fails to do is read once more.
 
 #[cfg(test)]
 mod tests;
@@ -21,8 +23,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use manylane::{Messages, sm3};
-use manylane_gpu::{Error, Pending, Slot, Start};
+use manylane_gpu::{Error, Filling, Pending, Slot};
 use zeroize::Zeroize;
 
 use super::{HANDFUL, Item, Run, Stream, stream::fill};
@@ -360,7 +361,7 @@ impl<S: Source> Feeder<S> {
         &mut self,
         run: &Run<S, I>,
         member: &Arc<Member>,
-        mut slot: Slot,
+        slot: Slot,
         plan: &Plan,
     ) -> bool {
         let gpus = &run.gpus;
@@ -369,65 +370,75 @@ impl<S: Source> Feeder<S> {
         let longest = gpus.longest.load(Relaxed) as f64;
         let fill_time = plan.cost as f64 / gpus.fleet.reading.fill_rate.get();
         member.took(gpus.fleet.now(), reserved, longest, fill_time);
-        let (batch, did_any) = match self.fill(run, &mut slot, plan) {
-            Ok(filled) => filled,
+        let mut batch = Vec::new();
+        let mut filling = match slot.fill(&run.function.start, plan.cost as usize) {
+            Ok(filling) => filling,
             Err(error) => {
                 member.returned(reserved);
                 gpus.fleet.lose(member, error);
                 return true;
             }
         };
+        let filled = self.fill(run, &mut filling, &mut batch, plan);
         run.hand_in(&mut self.failed);
-        let cost = slot.bytes() as u64 + EXTRA * batch.len() as u64;
+        let cost = filling.bytes() as u64 + EXTRA * batch.len() as u64;
         member.returned(reserved - cost);
-        if batch.is_empty() || run.stopped() {
-            member.returned(cost);
-            return did_any;
-        }
-        match slot.try_submit(Start::Hash(&run.function.start)) {
+        let sent = match filled {
+            Ok(did_any) if batch.is_empty() || run.stopped() => {
+                member.returned(cost);
+                return did_any;
+            }
+            Ok(_) => filling.submit(),
+            Err(error) => Err(error),
+        };
+        match sent {
             Ok(pending) => run.sent(Flight { pending, batch, cost, member: Arc::clone(member) }),
-            Err((error, slot)) => {
+            Err(error) => {
                 member.returned(cost);
                 gpus.fleet.lose(member, error);
-                run.compute_instead(batch, |i| slot.message(i));
+                run.read_again(batch);
             }
         }
         true
     }
 
-    /// Reads sources into the slot; also says whether any were dealt with, there or elsewhere.
+    /// Reads sources into the batch; says whether any were dealt with, there or elsewhere.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] and others if the slot has no memory; nothing was taken then.
+    /// What the driver says: the GPU is of no use any more.
     fn fill<I: Iterator<Item = S> + Send>(
         &mut self,
         run: &Run<S, I>,
-        slot: &mut Slot,
+        filling: &mut Filling,
+        batch: &mut Vec<Item<S>>,
         plan: &Plan,
-    ) -> Result<(Vec<Item<S>>, bool), Error> {
+    ) -> Result<bool, Error> {
         let limit = run.gpus.fleet.brief() as usize;
-        // Made on the slot's first use, which is not to count as reading.
-        slot.space()?;
         let begun = Instant::now();
-        let mut batch = Vec::new();
         let mut did_any = false;
         let mut cost = 0;
-        while !slot.is_full()
-            && !run.stopped()
+        let mut ended = Ok(());
+        while !run.stopped()
             && cost < plan.cost
             && begun.elapsed() < plan.time
             && self.too_long.len() < HANDFUL
         {
-            // Any source that a GPU takes fits here, with a byte to see that it has ended.
-            let space = slot.space().ok().and_then(|space| space.get_mut(..=limit));
-            let Some(space) = space else { break };
+            // Any source that a GPU takes fits there, with a byte to see that it has ended.
+            let space = match filling.space(limit + 1) {
+                Ok(Some(space)) => &mut space[..=limit],
+                Ok(None) => break,
+                Err(error) => {
+                    ended = Err(error);
+                    break;
+                }
+            };
             if self.queue.is_empty() {
                 run.take_brief(&mut self.queue);
             }
             let Some(item) = self.queue.pop_front() else { break };
             did_any = true;
             if let Some((item, len)) = self.read(run, item, space) {
-                slot.push(len);
+                filling.push(len);
                 batch.push(item);
                 cost += len as u64 + EXTRA;
                 run.gpus.longest.fetch_max(len as u64, Relaxed);
@@ -437,7 +448,7 @@ impl<S: Source> Feeder<S> {
         fill_rate.measured(cost, begun.elapsed().as_secs_f64());
         filled.store((run.gpus.fleet.now() * 1e6) as u64, Relaxed);
         run.put_back_brief(&mut self.queue);
-        Ok((batch, did_any))
+        ended.map(|()| did_any)
     }
 
     /// Opens a source and reads it to its end, which gives its length; unless it fails, or is too
@@ -552,7 +563,7 @@ impl<S: Source, I> Run<'_, S, I> {
         true
     }
 
-    /// Hands in the results of a batch, or computes them here if the GPU has none.
+    /// Hands in the results of a batch; if the GPU has none, its sources are read again.
     fn take_back(&self, flight: Flight<S>, error: Option<Error>) {
         let Flight { pending, batch, cost, member } = flight;
         member.back(self.gpus.fleet.now(), cost);
@@ -564,7 +575,8 @@ impl<S: Source, I> Run<'_, S, I> {
             Ok(digests) => digests,
             Err(error) => {
                 self.gpus.fleet.lose(&member, error);
-                return self.compute_instead(batch, |i| pending.message(i));
+                drop(pending);
+                return self.read_again(batch);
             }
         };
         let mut done: Vec<_> = batch
@@ -572,7 +584,7 @@ impl<S: Source, I> Run<'_, S, I> {
             .zip(digests)
             .enumerate()
             .map(|(i, (Item { index, source, .. }, digest))| {
-                let result = self.summary(*digest, pending.message(i).len() as u64);
+                let result = self.summary(*digest, pending.message_len(i) as u64);
                 Done { index, source, result }
             })
             .collect();
@@ -582,22 +594,12 @@ impl<S: Source, I> Run<'_, S, I> {
         self.hand_in_from(&member.done, &mut done);
     }
 
-    /// Hashes what a GPU should have, from where it was read into.
-    fn compute_instead<'m>(&self, batch: Vec<Item<S>>, message: impl Fn(usize) -> &'m [u8]) {
-        let messages: Vec<&[u8]> = (0..batch.len()).map(message).collect();
-        let mut digests = vec![[0; sm3::DIGEST_LEN]; batch.len()];
-        sm3::hash_many_after(&self.function.start, &Messages::slices(&messages), &mut digests)
-            .expect("as many results as messages");
-        self.progress.add(messages.iter().map(|message| message.len() as u64).sum(), 0);
-        let mut done: Vec<_> = batch
-            .into_iter()
-            .zip(digests.iter().zip(&messages))
-            .map(|(Item { index, source, .. }, (digest, message))| {
-                let result = self.summary(*digest, message.len() as u64);
-                Done { index, source, result }
-            })
-            .collect();
-        digests.as_flattened_mut().zeroize();
-        self.hand_in(&mut done);
+    /// Puts back what a GPU should have hashed, for others to do.
+    fn read_again(&self, batch: Vec<Item<S>>) {
+        let mut state = lock(&self.state);
+        batch.into_iter().rev().for_each(|item| state.queues.put_back(item));
+        drop(state);
+        self.work.notify_all();
+        self.caller.notify_one();
     }
 }

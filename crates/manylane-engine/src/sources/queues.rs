@@ -59,8 +59,11 @@ impl<S: Source> Queues<S> {
     pub(super) fn push(&mut self, item: Item<S>) {
         self.hinted |= item.hint.is_some();
         self.count(&item);
-        let is_brief =
-            |limit| item.hint.is_none_or(|hint| hint <= limit) && !item.source.may_wait();
+        let source = &item.source;
+        let is_brief = |limit| {
+            let may_be = item.hint.is_none_or(|hint| hint <= limit);
+            may_be && source.opens_again() && !source.may_wait()
+        };
         match item.hint {
             Some(HUGE..) => self.huge.push_back(item),
             Some(LONG..) => self.long.push_back(item),

@@ -47,7 +47,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    fn get(&self, index: usize) -> usize {
+    pub(super) fn get(&self, index: usize) -> usize {
         u32::from_ne_bytes(self.host.as_chunks().0[index]) as usize
     }
 
@@ -67,6 +67,8 @@ impl Table {
 pub(super) struct Buffers {
     // In the order in which they must go: the stream has to end before its memory does.
     pub(super) done: Event,
+    /// When what was copied in is there.
+    copied: Event,
     stream: Stream,
     /// Messages, then keys. Allocated when something is first copied in through it.
     pub(super) staging: Option<PinnedBuffer>,
@@ -97,11 +99,13 @@ impl Buffers {
     pub(super) fn new(gpu: &Gpu, config: &RingConfig) -> Result<Box<Self>, (Error, Pieces)> {
         let without_memory = |error| (error, Pieces::default());
         let done = Event::new(gpu).map_err(without_memory)?;
+        let copied = Event::new(gpu).map_err(without_memory)?;
         let stream = Stream::new(gpu).map_err(without_memory)?;
         let Complete { copies, pinned, workspace } = Pieces::take(gpu, config)?;
         let ([data, offsets, device_digests], [host, digests]) = (copies, pinned);
         Ok(Box::new(Buffers {
             done,
+            copied,
             stream,
             staging: None,
             data,
@@ -246,7 +250,12 @@ impl Buffers {
     }
 
     /// Enqueues the copy of a table, if there is one to copy, and says where the device finds it.
-    fn send_table(&self, table: &Table, count: usize) -> Result<DevicePointer, Error> {
+    fn send_table(
+        &self,
+        table: &Table,
+        count: usize,
+        copies: &Stream,
+    ) -> Result<DevicePointer, Error> {
         let Some(device) = &table.device else { return table.host.on_device() };
         let bytes = (count + 1) * size_of::<u32>();
         // SAFETY: both hold `max_messages + 1` offsets, and neither is touched before the slot's
@@ -254,13 +263,18 @@ impl Buffers {
         unsafe {
             let driver = self.stream.gpu().bound()?;
             let from = table.host.as_ptr();
-            driver.copy_in(device.pointer(), from, bytes, self.stream.handle())?;
+            driver.copy_in(device.pointer(), from, bytes, copies.handle())?;
         }
         Ok(device.pointer())
     }
 
     /// The messages, or the keys, as the kernels want them; `data` is where they begin.
-    fn on_device(&self, data: DevicePointer, keys: bool) -> Result<DeviceMessages, Error> {
+    fn on_device(
+        &self,
+        data: DevicePointer,
+        keys: bool,
+        copies: &Stream,
+    ) -> Result<DeviceMessages, Error> {
         let loaded = if keys { self.loaded_keys } else { self.loaded };
         let count = loaded.count();
         let layout = match loaded {
@@ -269,7 +283,8 @@ impl Buffers {
             }
             Loaded::Offsets { .. } => {
                 let table = if keys { self.keys.as_ref() } else { Some(&self.messages) };
-                let offsets = self.send_table(table.expect("filled with the keys"), count)?;
+                let offsets =
+                    self.send_table(table.expect("filled with the keys"), count, copies)?;
                 Layout::Offsets32 { data, offsets, base: 0 }
             }
         };
@@ -277,7 +292,7 @@ impl Buffers {
     }
 
     /// Enqueues the copy of what is staged, and says where the device finds it.
-    pub(super) fn send_staged(&mut self) -> Result<DevicePointer, Error> {
+    pub(super) fn send_staged(&mut self, copies: &Stream) -> Result<DevicePointer, Error> {
         let used = self.used;
         self.staging()?;
         let staging = self.staging.as_ref().expect("just made");
@@ -286,9 +301,40 @@ impl Buffers {
         // been seen.
         unsafe {
             let driver = self.stream.gpu().bound()?;
-            driver.copy_in(data.pointer(), staging.as_ptr(), used, self.stream.handle())?;
+            driver.copy_in(data.pointer(), staging.as_ptr(), used, copies.handle())?;
         }
         Ok(data.pointer())
+    }
+
+    /// Enqueues the copy of page-locked memory to byte `at` of the messages.
+    ///
+    /// # Panics
+    /// If it does not fit, or the device reads the host's memory in place.
+    pub(super) fn send_tray(&self, from: &[u8], at: usize, copies: &Stream) -> Result<(), Error> {
+        let to = self.data.as_ref().expect("no trays where memory is read in place");
+        assert!(at <= self.capacity && from.len() <= self.capacity - at);
+        if from.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the slot holds `capacity` bytes. A tray is not touched before its event has been
+        // seen, and what kernels read follows on streams that wait for the copy.
+        unsafe {
+            let driver = self.stream.gpu().bound()?;
+            driver.copy_in(to.pointer().add(at), from.as_ptr(), from.len(), copies.handle())
+        }
+    }
+
+    /// Where messages are that were sent by trays.
+    pub(super) fn messages_on_device(&self) -> Result<DevicePointer, Error> {
+        Ok(self.data.as_ref().expect("no trays where memory is read in place").pointer())
+    }
+
+    /// Length of message `index`, in bytes.
+    pub(super) fn message_len(&self, index: usize) -> usize {
+        match self.loaded {
+            Loaded::Rows { rows, .. } => rows.len(),
+            Loaded::Offsets { .. } => self.messages.get(index + 1) - self.messages.get(index),
+        }
     }
 
     /// Enqueues the copy of `used` bytes of the caller's page-locked memory, or of its rows.
@@ -299,9 +345,10 @@ impl Buffers {
         &self,
         from: &[u8],
         stride: usize,
+        copies: &Stream,
     ) -> Result<DevicePointer, Error> {
         let driver = self.stream.gpu().bound()?;
-        let stream = self.stream.handle();
+        let stream = copies.handle();
         let Some(data) = &self.data else {
             if self.used == 0 {
                 // Nothing is read, and what is behind the end of the memory may be no address.
@@ -336,8 +383,17 @@ impl Buffers {
         sm3: &crate::Sm3,
         start: Start,
         data: DevicePointer,
+        copies: &Stream,
     ) -> Result<(), Error> {
-        let messages = self.on_device(data, false)?;
+        let messages = self.on_device(data, false, copies)?;
+        let keys = match start {
+            Start::Hash(_) => None,
+            Start::Hmac => Some(self.on_device(data.add(self.keys_at), true, copies)?),
+        };
+        if !self.in_place() {
+            self.copied.record(copies)?;
+            self.stream.wait(&self.copied)?;
+        }
         let driver = self.stream.gpu().bound()?;
         let stream = self.stream.handle();
         let out = match &self.device_digests {
@@ -345,17 +401,17 @@ impl Buffers {
             None => self.digests.on_device()?,
         };
         let workspace = Some(&mut self.workspace);
-        match start {
-            // SAFETY: all addresses are this slot's, which is not touched before its event has
-            // been seen; or the caller's, who promised the same.
-            Start::Hash(start) => unsafe {
-                sm3.hash_many(&self.stream, start, &messages, workspace, out)?;
-            },
-            Start::Hmac => {
-                let keys = self.on_device(data.add(self.keys_at), true)?;
-                let workspace = Some(&mut self.workspace);
-                // SAFETY: as above.
-                unsafe { sm3.hmac_many(&self.stream, &keys, &messages, workspace, out)? }
+        // SAFETY: all addresses are this slot's, which is not touched before its event has been
+        // seen; or the caller's, who promised the same.
+        unsafe {
+            match (start, keys) {
+                (Start::Hash(start), _) => {
+                    sm3.hash_many(&self.stream, start, &messages, workspace, out)?;
+                }
+                (Start::Hmac, keys) => {
+                    let keys = keys.expect("made for it");
+                    sm3.hmac_many(&self.stream, &keys, &messages, workspace, out)?;
+                }
             }
         }
         let bytes = messages.count * sm3::DIGEST_LEN;

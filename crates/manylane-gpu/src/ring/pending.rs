@@ -2,7 +2,6 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher as _, RandomState},
     hint::spin_loop,
     marker::PhantomData,
     sync::atomic::{AtomicBool, Ordering::Relaxed},
@@ -16,7 +15,11 @@ use manylane::{
 };
 use zeroize::Zeroize as _;
 
-use super::{Ring, Slot, Start, buffers::Buffers};
+use super::{
+    Ring, Slot, Start,
+    buffers::Buffers,
+    sample::{self, Sample},
+};
 use crate::Error;
 
 /// How long a wait spins before it sleeps: about as long as a small batch takes.
@@ -34,6 +37,10 @@ pub struct Pending<'a> {
     start: Option<Midstate>,
     /// The messages, if they are not in the staging memory.
     source: Option<Messages<'a>>,
+    /// One whose digest is known, if the messages are nowhere in the host's memory any more.
+    sample: Option<Sample>,
+    /// Whether the last message is nobody's.
+    has_canary: bool,
     since: Instant,
     /// Whether the device was seen to be done. It is not asked again: it could have failed since, at
     /// another's batch, and that is for whoever looks after that to learn.
@@ -57,10 +64,19 @@ impl<'a> Pending<'a> {
             buffers: Some(buffers),
             start,
             source,
+            sample: None,
+            has_canary: false,
             since: Instant::now(),
             seen: AtomicBool::new(false),
             lifetime: PhantomData,
         }
+    }
+
+    /// The same, of messages that are in the device's memory alone.
+    pub(super) fn sampled(mut self, sample: Option<Sample>, has_canary: bool) -> Self {
+        self.sample = sample;
+        self.has_canary = has_canary;
+        self
     }
 
     fn buffers(&self) -> &Buffers {
@@ -69,7 +85,7 @@ impl<'a> Pending<'a> {
 
     /// Messages in it.
     pub fn len(&self) -> usize {
-        self.buffers().loaded.count()
+        self.buffers().loaded.count() - usize::from(self.has_canary)
     }
 
     /// Whether there are no messages in it.
@@ -134,12 +150,24 @@ impl<'a> Pending<'a> {
     /// after an error.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If there are not so many, or in a batch that was [filled](super::Filling) one by one.
     pub fn message(&self, index: usize) -> &[u8] {
         assert!(index < self.len(), "message {index} of {}", self.len());
         match &self.source {
             Some(messages) => messages.get(index),
             None => self.buffers().staged(index, false),
+        }
+    }
+
+    /// Length of message `index`, in bytes.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn message_len(&self, index: usize) -> usize {
+        assert!(index < self.len(), "message {index} of {}", self.len());
+        match &self.source {
+            Some(messages) => messages.get(index).len(),
+            None => self.buffers().message_len(index),
         }
     }
 
@@ -167,10 +195,12 @@ impl<'a> Pending<'a> {
             return true;
         }
         let buffers = self.buffers();
-        let random = RandomState::new();
-        let cheap = (buffers.used / PART).max(ALWAYS_CHEAP);
-        let len = |index| self.message(index).len();
-        let index = pick(count, cheap, len, |try_| random.hash_one(try_));
+        let digests = buffers.digests.as_chunks().0;
+        if let Some(sample) = &self.sample {
+            return digests[sample.index] == sample.digest;
+        }
+        let index = sample::choose(count, buffers.used, |index| self.message(index).len())
+            .unwrap_or_else(|shortest| shortest);
         let mut expected = [[0; sm3::DIGEST_LEN]];
         match &self.start {
             Some(start) => expected[0] = start.finish(self.message(index)),
@@ -182,8 +212,7 @@ impl<'a> Pending<'a> {
                     .expect("one of each");
             }
         }
-        let got = &buffers.digests.as_chunks().0[index];
-        let right = *got == expected[0];
+        let right = digests[index] == expected[0];
         expected[0].zeroize();
         right
     }
@@ -195,6 +224,8 @@ impl<'a> Pending<'a> {
             return;
         }
         buffers.wipe_written();
+        // Those that this batch went through have been copied.
+        let _ = self.ring.take_back_trays();
         let count = buffers.loaded.count();
         buffers.digests[..count * sm3::DIGEST_LEN].zeroize();
     }
@@ -217,35 +248,6 @@ impl Drop for Pending<'_> {
     }
 }
 
-/// A check takes about this part of the CPU's time for the batch.
-const PART: usize = 4096;
-
-/// Bytes that are hashed in about a microsecond.
-const ALWAYS_CHEAP: usize = 512;
-
-/// Chooses a message to be checked: each is as likely as any, but one longer than `cheap` the less so
-/// the longer it is. So long ones have their turn, and yet a check seldom takes longer than hashing
-/// `cheap` bytes; unless there are long ones only.
-fn pick(
-    count: usize,
-    cheap: usize,
-    len: impl Fn(usize) -> usize,
-    random: impl Fn(u64) -> u64,
-) -> usize {
-    let mut shortest = None;
-    for try_ in 0..4 {
-        let index = (random(2 * try_) % count as u64) as usize;
-        let len = len(index);
-        if len <= cheap || random(2 * try_ + 1) % (len as u64) < cheap as u64 {
-            return index;
-        }
-        if shortest.is_none_or(|(least, _)| len < least) {
-            shortest = Some((len, index));
-        }
-    }
-    shortest.expect("one try at least").1
-}
-
 /// Waits until the device is done with them, up to the deadline; says whether it is.
 fn buffers_are_idle(buffers: &Buffers, since: Instant, ring: &Ring) -> bool {
     if buffers.loaded.count() == 0 {
@@ -264,38 +266,5 @@ fn buffers_are_idle(buffers: &Buffers, since: Instant, ring: &Ring) -> bool {
 impl fmt::Debug for Pending<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Pending({} messages)", self.len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// How often each of these lengths is picked in so many tries, and bytes that are hashed for it.
-    fn picked(lengths: &[usize], cheap: usize, times: usize) -> (Vec<usize>, usize) {
-        let random = RandomState::new();
-        let (mut counts, mut bytes) = (vec![0; lengths.len()], 0);
-        for time in 0..times {
-            let index =
-                pick(lengths.len(), cheap, |i| lengths[i], |try_| random.hash_one((time, try_)));
-            counts[index] += 1;
-            bytes += lengths[index];
-        }
-        (counts, bytes)
-    }
-
-    #[test]
-    fn messages_of_any_length_are_checked_at_a_bounded_cost() {
-        let mut lengths = vec![100; 100];
-        let (counts, _) = picked(&lengths, 1000, 20_000);
-        assert!(counts.iter().all(|&count| (100..400).contains(&count)), "{counts:?}");
-        // One message has nearly all bytes of its batch.
-        lengths[70] = 1 << 20;
-        let cheap = (1 << 20) / 256;
-        let (counts, bytes) = picked(&lengths, cheap, 200_000);
-        assert!((1..50).contains(&counts[70]), "once in 25,600 tries: {}", counts[70]);
-        assert!(bytes / 200_000 < cheap, "{bytes}");
-        let (counts, _) = picked(&[1 << 20; 3], 1, 3000);
-        assert!(counts.iter().all(|&count| count > 700), "long ones only: {counts:?}");
     }
 }

@@ -1,16 +1,17 @@
 //! One batch being filled.
 #![allow(unsafe_code)]
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use manylane::{Messages, Shape};
 
 use super::{
-    Pending, Ring, Start,
+    Pending, Ring, Shared, Start,
     buffers::{Buffers, Loaded, fitting},
     layout::Rows,
+    trays::Tray,
 };
-use crate::{DevicePointer, Error};
+use crate::{DevicePointer, Error, Stream};
 
 /// Keys start at a multiple of this, after the messages.
 const KEY_ALIGN: usize = 16;
@@ -79,34 +80,75 @@ impl Slot {
         }
     }
 
-    /// Staging memory that is free, for the next message. Not to be mixed with `load`. What is
-    /// written there and not [pushed](Self::push) is wiped with the ring, not with the batch.
+    /// Its staging memory, all of it, which [`load`](Self::load) fills: allocated on first use, which
+    /// takes milliseconds. What else is written there is wiped with the ring, not with the batch.
     ///
     /// # Errors
     /// As for [`load`](Self::load).
-    pub fn space(&mut self) -> Result<&mut [u8], Error> {
+    pub fn staging(&mut self) -> Result<&mut [u8], Error> {
         self.ring.check_process()?;
         let buffers = self.buffers_mut();
-        let (used, capacity) = (buffers.used, buffers.capacity);
-        Ok(&mut buffers.staging()?[used..capacity])
+        let capacity = buffers.capacity;
+        Ok(&mut buffers.staging()?[..capacity])
     }
 
-    /// Takes the first `len` bytes of [`space`](Self::space) for the next message.
+    /// Makes it empty.
+    pub(super) fn clear(&mut self) -> Result<(), Error> {
+        self.ring.check_usable()?;
+        let buffers = self.buffers_mut();
+        buffers.wipe_written();
+        buffers.clear();
+        Ok(())
+    }
+
+    pub(super) fn ring(&self) -> &Ring {
+        &self.ring
+    }
+
+    /// Whether the device reads the staging memory in place.
+    pub(super) fn in_place(&self) -> bool {
+        self.buffers().in_place()
+    }
+
+    /// Bytes of messages that still fit.
+    pub(super) fn room(&self) -> usize {
+        self.buffers().capacity - self.buffers().used
+    }
+
+    /// Messages that still fit.
+    pub(super) fn left(&self) -> usize {
+        self.buffers().max_messages - self.len()
+    }
+
+    /// Adds a message of so many bytes, which follows the others.
     ///
     /// # Panics
-    /// If there are not so many, or [the slot is full](Self::is_full).
-    pub fn push(&mut self, len: usize) {
+    /// If there is no room for it.
+    pub(super) fn push(&mut self, len: usize) {
         assert!(!self.is_full(), "the slot is full");
+        assert!(len <= self.room(), "{len} bytes do not fit");
         let buffers = self.buffers_mut();
-        assert!(len <= buffers.capacity - buffers.used, "{len} bytes do not fit");
         let count = buffers.loaded.count();
         if count == 0 {
             buffers.messages.set(0, 0);
         }
         buffers.used += len;
-        buffers.written = buffers.written.max(buffers.used);
         buffers.messages.set(count + 1, buffers.used);
         buffers.loaded = Loaded::Offsets { count: count + 1 };
+        if buffers.in_place() {
+            buffers.written = buffers.written.max(buffers.used);
+        }
+    }
+
+    /// Sends a tray on its way, to byte `at` of the batch.
+    pub(super) fn send_tray(&self, tray: Tray, at: usize, secret: bool) -> Result<(), Error> {
+        self.ring.send_tray(tray, self.buffers(), at, secret)
+    }
+
+    /// Where a message that was [pushed](Self::push) lies, in bytes of the batch.
+    pub(super) fn message_range(&self, index: usize) -> Range<usize> {
+        let table = &self.buffers().messages;
+        table.get(index)..table.get(index + 1)
     }
 
     /// Messages in it.
@@ -117,15 +159,6 @@ impl Slot {
     /// Whether there are no messages in it.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Message `index` of those staged in it.
-    ///
-    /// # Panics
-    /// If there are not so many.
-    pub fn message(&self, index: usize) -> &[u8] {
-        assert!(index < self.len(), "message {index} of {}", self.len());
-        self.buffers().staged(index, false)
     }
 
     /// Bytes of messages and keys in it.
@@ -145,23 +178,20 @@ impl Slot {
     ///
     /// # Panics
     /// On [`Start::Hmac`] unless filled by [`load_hmac`](Self::load_hmac).
-    pub fn submit(self, start: Start) -> Result<Pending<'static>, Error> {
-        self.try_submit(start).map_err(|(error, _)| error)
-    }
-
-    /// The same, but a slot that could not be sent comes back with the error, for its messages to
-    /// be computed elsewhere: [`message`](Self::message).
-    ///
-    /// # Errors
-    /// What the driver says; then the ring is lost.
-    ///
-    /// # Panics
-    /// As [`submit`](Self::submit).
-    pub fn try_submit(mut self, start: Start) -> Result<Pending<'static>, (Error, Slot)> {
+    pub fn submit(mut self, start: Start) -> Result<Pending<'static>, Error> {
         let keys = self.buffers().loaded_keys.count();
         let with_keys = matches!(start, Start::Hmac);
         assert!(!with_keys || keys == self.len(), "{keys} keys for {} messages", self.len());
-        self.send(start, None, |buffers| buffers.send_staged()).map_err(|error| (error, self))
+        self.send_staged(start)
+    }
+
+    pub(super) fn send_staged(&mut self, start: Start) -> Result<Pending<'static>, Error> {
+        self.send(start, None, |buffers, copies| buffers.send_staged(copies))
+    }
+
+    /// The same where the messages were sent before, by trays.
+    pub(super) fn send_sent(&mut self, start: Start) -> Result<Pending<'static>, Error> {
+        self.send(start, None, |buffers, _| buffers.messages_on_device())
     }
 
     /// [Loads](Self::load) as many of the first messages as fit, [sends](Self::submit) them on their
@@ -181,7 +211,7 @@ impl Slot {
         assert!(matches!(start, Start::Hash(_)), "keys are loaded too");
         let count = self.load(messages)?;
         let source = Some(messages.range(0, count));
-        Ok((self.send(start, source, |buffers| buffers.send_staged())?, count))
+        Ok((self.send(start, source, |buffers, copies| buffers.send_staged(copies))?, count))
     }
 
     /// Sends as many of the first messages as fit on their way, straight from the caller's
@@ -239,28 +269,29 @@ impl Slot {
             0 => Ok(DevicePointer(0)),
             // SAFETY: the result borrows the messages, and waits for the device when it is dropped;
             // an error was the call's, and nothing is under way.
-            _ => unsafe { self.buffers().send_pinned(from, stride) },
+            _ => unsafe { self.buffers().send_pinned(from, stride, &self.ring.0.copies) },
         };
         // Only in part page-locked, or further apart than the driver copies.
         if data.as_ref().is_err_and(Error::is_refusal) {
             return self.submit_copies(start, messages);
         }
         let source = messages.range(0, count);
-        Ok((self.send(start, Some(source), |_| data)?, count))
+        Ok((self.send(start, Some(source), |_, _| data)?, count))
     }
 
     fn send<'a>(
         &mut self,
         start: Start,
         source: Option<Messages<'a>>,
-        send: impl FnOnce(&mut Buffers) -> Result<DevicePointer, Error>,
+        send: impl FnOnce(&mut Buffers, &Stream) -> Result<DevicePointer, Error>,
     ) -> Result<Pending<'a>, Error> {
         let ring = self.ring.clone();
         ring.check_usable()?;
-        let sm3 = &ring.0.sm3;
+        let Shared { sm3, copies, .. } = &*ring.0;
         let buffers = self.buffers_mut();
         if buffers.loaded.count() > 0 {
-            let sent = send(buffers).and_then(|data| buffers.enqueue(sm3, start, data));
+            let sent = send(buffers, copies);
+            let sent = sent.and_then(|data| buffers.enqueue(sm3, start, data, copies));
             sent.inspect_err(|_| ring.lose())?;
         }
         let buffers = self.buffers.take().expect("taken only by value");

@@ -35,7 +35,7 @@ const OPENSSL_SHARE: usize = 4 << 20;
 
 /// Lengths of files, and how many there are at most.
 const FILES: [usize; 2] = [16 << 10, 128 << 10];
-const MOST_FILES: usize = 16_384;
+const MOST_FILES: usize = 65_536;
 
 /// Small batches, by number and length of messages.
 const SMALL: [(usize, usize); 8] = [
@@ -378,6 +378,10 @@ impl Source for OneFile {
 
     fn open_len(&self, file: &File) -> Option<u64> {
         file.metadata().ok().map(|metadata| metadata.len())
+    }
+
+    fn opens_again(&self) -> bool {
+        true
     }
 }
 

@@ -37,7 +37,7 @@ struct Scene {
 impl Scene {
     /// How many slots the ring has.
     fn slots(self) -> usize {
-        (self.threads + 8).clamp(12, 32)
+        (2 * self.threads + 8).clamp(12, 40)
     }
 }
 
