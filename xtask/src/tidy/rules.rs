@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 41] = [
+const UNSAFE: [&str; 42] = [
     "crates/manylane/src/sm2/field/bmi2.rs",
     "crates/manylane/src/sm3/armcrypto.rs",
     "crates/manylane/src/sm3/avx2.rs",
@@ -20,6 +20,7 @@ const UNSAFE: [&str; 41] = [
     "crates/manylane-cli/src/bench/clock.rs",
     "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",
+    "crates/manylane-cli/src/bench/peers/sm2.rs",
     "crates/manylane-cli/src/bench/sm3_gpu/device.rs",
     "crates/manylane-cli/src/info/gpus/on_device.rs",
     "crates/manylane-cli/src/environment.rs",
