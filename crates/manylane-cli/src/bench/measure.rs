@@ -203,7 +203,7 @@ pub(super) struct Logs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Kept,
-    /// The thread lost its processor, or processor time and elapsed time differ.
+    /// The thread lost its processor too often, or processor time and elapsed time differ.
     Preempted,
     /// The clock before and after the sample could not be read or was not the same.
     Unsteady,
@@ -402,7 +402,7 @@ impl Runner {
         }
         let elapsed = start.elapsed();
         let cpu_time = os::processor_time(Scope::Thread).saturating_sub(cpu_time);
-        let preempted = os::preemptions(scope) != preemptions
+        let preempted = os::preemptions(scope) - preemptions > bearable_preemptions(elapsed)
             || cores == Cores::One && was_away(elapsed, cpu_time);
         let after = clock.map(Clock::read);
         let hz = match (before, after) {
@@ -431,6 +431,12 @@ impl Runner {
 /// Whether a thread was off its processor for longer than reading two clocks can explain.
 fn was_away(elapsed: Duration, cpu_time: Duration) -> bool {
     elapsed.saturating_sub(cpu_time) > Duration::from_micros(5) + elapsed / 200
+}
+
+/// Preemptions that a sample of that length may have: none if it is short; one for each 10 ms of a long
+/// one, which no machine leaves alone for so long. What they took is for [`was_away`] to judge.
+fn bearable_preemptions(elapsed: Duration) -> i64 {
+    (elapsed.as_millis() / 10) as i64
 }
 
 /// The clock of a sample between two readings, if it was the same before and after.
@@ -526,6 +532,7 @@ mod tests {
         assert!(!was_away(ms(10), ms(10)) && !was_away(ms(10), ms(11)));
         assert!(!was_away(Duration::from_micros(10_040), ms(10)));
         assert!(was_away(ms(11), ms(10)));
+        assert_eq!([9, 10, 185].map(|n| bearable_preemptions(ms(n))), [0, 1, 18]);
         assert_eq!(steady(Some(3.0e9), None), None);
         assert_eq!(steady(Some(3.0e9), Some(2.8e9)), None);
         assert_eq!(steady(Some(3.0e9), Some(3.0e9)), Some(3.0e9));
