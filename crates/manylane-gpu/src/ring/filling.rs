@@ -95,12 +95,9 @@ impl Filling<'_> {
             let used = self.slot.bytes();
             return Ok(Some(&mut self.slot.staging()?[used..]));
         }
-        if let Some(part) = self.part.take_if(|part| part.count > 0) {
-            if let Some(full) = self.full.take() {
-                self.send(full)?;
-            }
-            let has_room = part.tray.room() >= least;
-            *(if has_room { &mut self.part } else { &mut self.full }) = Some(part);
+        if self.part.as_ref().is_some_and(|part| part.count > 0) {
+            self.send_full()?;
+            self.full = self.part.take_if(|part| part.tray.room() < least);
         }
         self.have_tray()?;
         Ok(self.part.as_mut().map(|Part { tray, .. }| {
@@ -137,6 +134,12 @@ impl Filling<'_> {
         self.slot.bytes()
     }
 
+    /// Sends the one before on its way. If that fails the other stays here, to be put back: to free
+    /// memory of a device that hangs would wait for ever.
+    fn send_full(&mut self) -> Result<(), Error> {
+        self.full.take().map_or(Ok(()), |full| self.send(full))
+    }
+
     /// Sends what is in a tray on its way.
     fn send(&mut self, part: Part) -> Result<(), Error> {
         let end = part.at + part.tray.used;
@@ -164,12 +167,11 @@ impl Filling<'_> {
         if self.slot.in_place() {
             return self.slot.send_staged(Start::Hash(self.start));
         }
-        let last = self.part.take_if(|part| part.count > 0);
-        let full = self.full.take();
-        let (mut last, before) = if last.is_some() { (last, full) } else { (full, None) };
-        if let Some(before) = before {
-            self.send(before)?;
+        if self.part.as_ref().is_some_and(|part| part.count > 0) {
+            self.send_full()?;
+            self.full = self.part.take();
         }
+        let mut last = self.full.take();
         let mut has_canary = false;
         if let Some(last) = &mut last {
             if self.sample.is_none() {
