@@ -159,12 +159,7 @@ token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
 token!("x86_64", Bmi2, has_bmi2, ["bmi2", "avx2"]);
 token!("x86_64", Avx2, has_avx2, ["avx2"]);
 token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2", "avx2"]);
-token!(
-    "x86_64",
-    Ifma,
-    has_ifma,
-    ["avx512f", "avx512ifma", "avx512bw", "avx512vl", "bmi2", "avx2"]
-);
+token!("x86_64", Ifma, has_ifma, ["avx512f", "avx512ifma", "avx512bw", "avx512vl", "bmi2", "avx2"]);
 token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);

@@ -3,9 +3,6 @@
 //! The formulas are those of `point.rs`, and which additions have exceptions is what `mul.rs` and `base.rs`
 //! say; but a lane cannot branch, and numbers are not below p ([`field`]). Infinity is therefore not
 //! known by Z but by a bit of each lane: a sum is infinite until its first digit that is not zero.
-//!
-//! Two vectors of lanes go side by side where there are enough points: a product is a chain of some
-//! 90 clocks that keeps the multipliers busy for 45.
 #![allow(unsafe_code)]
 
 mod field;
@@ -32,21 +29,21 @@ pub(super) type Sums = [Numbers; 4];
 
 /// Sums of points. X < 2.1 p, Y < 5 p, Z and Z² < 1.5 p.
 #[derive(Clone, Copy)]
-struct Point<const G: usize> {
-    x: Element<G>,
-    y: Element<G>,
-    z: Element<G>,
-    zz: Element<G>,
+struct Point {
+    x: Element,
+    y: Element,
+    z: Element,
+    zz: Element,
 }
 
 /// Multiples of points with the powers of Z that an addition needs.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<const G: usize> {
-    x: Element<G>,
-    y: Element<G>,
-    z: Element<G>,
-    zz: Element<G>,
-    zzz: Element<G>,
+pub(super) struct Entry {
+    x: Element,
+    y: Element,
+    z: Element,
+    zz: Element,
+    zzz: Element,
 }
 
 /// The eight numbers of a vector.
@@ -73,7 +70,9 @@ fn equal(digit: __m512i, wanted: i64) -> __m512i {
     let chosen = _mm512_cmpeq_epi64_mask(digit, _mm512_set1_epi64(wanted));
     let mut mask = _mm512_maskz_mov_epi64(chosen, _mm512_set1_epi64(-1));
     // SAFETY: no instruction.
-    unsafe { asm!("/* {} */", inout(zmm_reg) mask, options(pure, nomem, nostack, preserves_flags)) };
+    unsafe {
+        asm!("/* {} */", inout(zmm_reg) mask, options(pure, nomem, nostack, preserves_flags))
+    };
     mask
 }
 
@@ -117,7 +116,7 @@ fn signed_digits(twice: &[__m512i; 5], w: u32, window: u32) -> (__mmask8, __m512
     (negative, _mm512_srli_epi64::<1>(_mm512_add_epi64(bits, _mm512_set1_epi64(1))))
 }
 
-impl<const G: usize> Point<G> {
+impl Point {
     /// P = 2P. In multiples of p: (X + Z²)(X − Z² + 2p) < 3.6 · 4.1, so M < 3.3; S < 1.4; Y < 4.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -142,7 +141,7 @@ impl<const G: usize> Point<G> {
     /// P + Q for finite points, Q ≠ ±P; and H and R, which tell whether that was so, below 3.4 p.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn plus(&self, q: &Entry<G>) -> (Self, Element<G>, Element<G>) {
+    fn plus(&self, q: &Entry) -> (Self, Element, Element) {
         let u1 = self.x.mul(&q.zz);
         let zzz = self.zz.mul(&self.z).carry();
         let u2 = q.x.mul(&self.zz);
@@ -157,7 +156,7 @@ impl<const G: usize> Point<G> {
     /// As [`plus`](Self::plus), for a Q whose Z is 1. H < 4.3 p, R < 6.4 p.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn plus_affine(&self, x: &Element<G>, y: &Element<G>) -> Self {
+    fn plus_affine(&self, x: &Element, y: &Element) -> Self {
         let u2 = x.mul(&self.zz);
         let zzz = self.zz.mul(&self.z).carry();
         let s2 = zzz.mul(y);
@@ -168,7 +167,7 @@ impl<const G: usize> Point<G> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn select(&self, b: &Self, mask: &[__mmask8; G]) -> Self {
+    fn select(&self, b: &Self, mask: __mmask8) -> Self {
         Point {
             x: self.x.select(&b.x, mask),
             y: self.y.select(&b.y, mask),
@@ -179,14 +178,12 @@ impl<const G: usize> Point<G> {
 
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn store(&self, out: &mut [Sums; G]) {
+    fn store(&self, out: &mut Sums) {
         let coordinates =
             [to_words(&self.x), to_words(&self.y), to_words(&self.z), to_words(&self.zz)];
-        for g in 0..G {
-            for (out, words) in out[g].iter_mut().zip(&coordinates) {
-                for i in 0..4 {
-                    store(&mut out[i], words[g][i]);
-                }
+        for (out, words) in out.iter_mut().zip(&coordinates) {
+            for i in 0..4 {
+                store(&mut out[i], words[i]);
             }
         }
     }
@@ -196,14 +193,7 @@ impl<const G: usize> Point<G> {
 /// r < 6.4 p, H³ < 1.6, UH² < 1.3 and SH³ < 1.5 p; so Y < 5 p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn chord<const G: usize>(
-    u: &Element<G>,
-    s: &Element<G>,
-    h: &Element<G>,
-    r: &Element<G>,
-    z: &Element<G>,
-    k: i64,
-) -> Point<G> {
+fn chord(u: &Element, s: &Element, h: &Element, r: &Element, z: &Element, k: i64) -> Point {
     let hh = h.sqr().carry();
     let z = z.mul(h).carry();
     let rr = r.sqr();
@@ -216,10 +206,10 @@ fn chord<const G: usize>(
     Point { x, y, z, zz }
 }
 
-impl<const G: usize> Entry<G> {
+impl Entry {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn of(p: &Point<G>) -> Self {
+    fn of(p: &Point) -> Self {
         Entry { x: p.x, y: p.y, z: p.z, zz: p.zz, zzz: p.zz.mul(&p.z).carry() }
     }
 }
@@ -228,23 +218,17 @@ impl<const G: usize> Entry<G> {
 /// zeros for a digit of zero.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn lookup<const G: usize>(
-    table: &[Entry<G>; 16],
-    digits: &[__m512i; G],
-    negative: &[__mmask8; G],
-) -> Entry<G> {
+fn lookup(table: &[Entry; 16], digits: __m512i, negative: __mmask8) -> Entry {
     let zero = Element::zero();
     let mut out = Entry { x: zero, y: zero, z: zero, zz: zero, zzz: zero };
-    for g in 0..G {
-        for (entry, wanted) in table.iter().zip(1..) {
-            let mask = equal(digits[g], wanted);
-            for i in 0..5 {
-                out.x.0[g][i] = or_if(out.x.0[g][i], mask, entry.x.0[g][i]);
-                out.y.0[g][i] = or_if(out.y.0[g][i], mask, entry.y.0[g][i]);
-                out.z.0[g][i] = or_if(out.z.0[g][i], mask, entry.z.0[g][i]);
-                out.zz.0[g][i] = or_if(out.zz.0[g][i], mask, entry.zz.0[g][i]);
-                out.zzz.0[g][i] = or_if(out.zzz.0[g][i], mask, entry.zzz.0[g][i]);
-            }
+    for (entry, wanted) in table.iter().zip(1..) {
+        let mask = equal(digits, wanted);
+        for i in 0..5 {
+            out.x.0[i] = or_if(out.x.0[i], mask, entry.x.0[i]);
+            out.y.0[i] = or_if(out.y.0[i], mask, entry.y.0[i]);
+            out.z.0[i] = or_if(out.z.0[i], mask, entry.z.0[i]);
+            out.zz.0[i] = or_if(out.zz.0[i], mask, entry.zz.0[i]);
+            out.zzz.0[i] = or_if(out.zzz.0[i], mask, entry.zzz.0[i]);
         }
     }
     let minus = zero.sum().sub(&out.y.sum()).plus_p(5).carry();
@@ -252,33 +236,20 @@ fn lookup<const G: usize>(
     out
 }
 
-/// k·P of G times eight numbers in [1, n − 1] and points.
-pub(super) fn multiply<const G: usize>(
-    _: Ifma,
-    k: &[Numbers; G],
-    p: &[Points; G],
-    out: &mut [Sums; G],
-) {
+/// k·P of eight numbers in [1, n − 1] and points.
+pub(super) fn multiply(_: Ifma, k: &Numbers, p: &Points, out: &mut Sums) {
     // SAFETY: the token proves the features.
     unsafe { multiples(k, p, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn multiples<const G: usize>(
-    k: &[Numbers; G],
-    p: &[Points; G],
-    out: &mut [Sums; G],
-) {
+fn multiples(k: &Numbers, p: &Points, out: &mut Sums) {
     let zero = _mm512_setzero_si512();
-    let (mut x, mut y) = ([[zero; 4]; G], [[zero; 4]; G]);
-    let mut numbers = [[zero; 5]; G];
-    for g in 0..G {
-        for i in 0..4 {
-            x[g][i] = load(&p[g][0][i]);
-            y[g][i] = load(&p[g][1][i]);
-        }
-        numbers[g] = twice(&k[g]);
+    let (mut x, mut y) = ([zero; 4], [zero; 4]);
+    for i in 0..4 {
+        (x[i], y[i]) = (load(&p[0][i]), load(&p[1][i]));
     }
+    let numbers = twice(k);
     let (one, x, y) = (Element::splat(&ONE), from_words(&x), from_words(&y));
     let mut table = [Entry { x, y, z: one, zz: one, zzz: one }; 16];
     for i in 1..16 {
@@ -292,70 +263,51 @@ fn multiples<const G: usize>(
         table[i] = Entry::of(&multiple);
     }
     let mut sum = Point { x: one, y: one, z: one, zz: one };
-    let mut infinite = [0xff; G];
+    let mut infinite = 0xff;
     for window in (0..WINDOWS).rev() {
         if window < WINDOWS - 1 {
             for _ in 0..W {
                 sum.double();
             }
         }
-        let (mut negative, mut digits) = ([0; G], [zero; G]);
-        let mut none = [0; G];
-        for g in 0..G {
-            (negative[g], digits[g]) = signed_digits(&numbers[g], W, window);
-            none[g] = _mm512_cmpeq_epi64_mask(digits[g], zero);
-        }
-        let entry = lookup(&table, &digits, &negative);
+        let (negative, digits) = signed_digits(&numbers, W, window);
+        let none = _mm512_cmpeq_epi64_mask(digits, zero);
+        let entry = lookup(&table, digits, negative);
         let (mut next, h, r) = sum.plus(&entry);
         if window == 0 {
-            let mut equal = h.mul(&one).carry().canonical().is_zero();
-            let same = r.mul(&one).carry().canonical().is_zero();
-            for g in 0..G {
-                equal[g] &= same[g];
-            }
+            let is_zero = |a: &Element| a.mul(&one).carry().canonical().is_zero();
+            let equal = is_zero(&h) & is_zero(&r);
             let mut double = sum;
             double.double();
-            next = next.select(&double, &equal);
+            next = next.select(&double, equal);
         }
         let first = Point { x: entry.x, y: entry.y, z: entry.z, zz: entry.zz };
-        sum = next.select(&first, &infinite).select(&sum, &none);
-        for g in 0..G {
-            infinite[g] &= none[g];
-        }
+        sum = next.select(&first, infinite).select(&sum, none);
+        infinite &= none;
     }
     sum.store(out);
 }
 
-/// k·G of G times eight numbers in [1, n − 1].
-pub(super) fn multiply_base<const G: usize>(_: Ifma, k: &[Numbers; G], out: &mut [Sums; G]) {
+/// k·G of eight numbers in [1, n − 1].
+pub(super) fn multiply_base(_: Ifma, k: &Numbers, out: &mut Sums) {
     // SAFETY: the token proves the features.
     unsafe { multiples_of_base(k, out) }
 }
 
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn multiples_of_base<const G: usize>(k: &[Numbers; G], out: &mut [Sums; G]) {
-    let zero = _mm512_setzero_si512();
-    let mut numbers = [[zero; 5]; G];
-    for g in 0..G {
-        numbers[g] = twice(&k[g]);
-    }
+fn multiples_of_base(k: &Numbers, out: &mut Sums) {
+    let numbers = twice(k);
     let one = Element::splat(&ONE);
     let mut sum = Point { x: one, y: one, z: one, zz: one };
-    let mut infinite = [0xff; G];
+    let mut infinite = 0xff;
     for (window, table) in (0..).zip(base::windows()) {
-        let (mut negative, mut digits) = ([0; G], [zero; G]);
-        let mut none = [0; G];
-        for g in 0..G {
-            (negative[g], digits[g]) = signed_digits(&numbers[g], base::W, window);
-            none[g] = _mm512_cmpeq_epi64_mask(digits[g], zero);
-        }
-        let (x, y) = lookup_base(table, &digits, &negative);
+        let (negative, digits) = signed_digits(&numbers, base::W, window);
+        let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
+        let (x, y) = lookup_base(table, digits, negative);
         let next = sum.plus_affine(&x, &y);
         let first = Point { x, y, z: one, zz: one };
-        sum = next.select(&first, &infinite).select(&sum, &none);
-        for g in 0..G {
-            infinite[g] &= none[g];
-        }
+        sum = next.select(&first, infinite).select(&sum, none);
+        infinite &= none;
     }
     sum.store(out);
 }
@@ -363,25 +315,14 @@ fn multiples_of_base<const G: usize>(k: &[Numbers; G], out: &mut [Sums; G]) {
 /// As [`lookup`], from a window of the table of G.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn lookup_base<const G: usize>(
-    table: &base::Window,
-    digits: &[__m512i; G],
-    negative: &[__mmask8; G],
-) -> (Element<G>, Element<G>) {
+fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8) -> (Element, Element) {
     let zero = _mm512_setzero_si512();
-    let (mut x, mut y) = ([[zero; 4]; G], [[zero; 4]; G]);
+    let (mut x, mut y) = ([zero; 4], [zero; 4]);
     for (entry, wanted) in table.iter().zip(1..) {
-        let mut masks = [zero; G];
-        for g in 0..G {
-            masks[g] = equal(digits[g], wanted);
-        }
+        let mask = equal(digits, wanted);
         for i in 0..4 {
-            let x_i = _mm512_set1_epi64(entry[i].cast_signed());
-            let y_i = _mm512_set1_epi64(entry[4 + i].cast_signed());
-            for g in 0..G {
-                x[g][i] = or_if(x[g][i], masks[g], x_i);
-                y[g][i] = or_if(y[g][i], masks[g], y_i);
-            }
+            x[i] = or_if(x[i], mask, _mm512_set1_epi64(entry[i].cast_signed()));
+            y[i] = or_if(y[i], mask, _mm512_set1_epi64(entry[4 + i].cast_signed()));
         }
     }
     let (x, y) = (from_words(&x), from_words(&y));

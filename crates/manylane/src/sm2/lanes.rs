@@ -45,10 +45,7 @@ impl Lanes {
         if let Some(ifma) = self.ifma {
             done = in_groups(k.len(), |range| {
                 let (k, p, out) = (&k[range.clone()], &p[range.clone()], &mut out[range]);
-                match k.len() {
-                    ..=ifma::LANES => multiply::<1>(ifma, k, p, out),
-                    _ => multiply::<2>(ifma, k, p, out),
-                }
+                multiply(ifma, k, p, out);
             });
         }
         with_field!(self.cell, f => {
@@ -69,10 +66,7 @@ impl Lanes {
         if let Some(ifma) = self.ifma {
             done = in_groups(k.len(), |range| {
                 let (k, out) = (&k[range.clone()], &mut out[range]);
-                match k.len() {
-                    ..=ifma::LANES => multiply_base::<1>(ifma, k, out),
-                    _ => multiply_base::<2>(ifma, k, out),
-                }
+                multiply_base(ifma, k, out);
             });
         }
         with_field!(self.cell, f => {
@@ -91,13 +85,13 @@ impl Lanes {
     }
 }
 
-/// Gives out ranges of as many as two vectors of lanes take; returns how many that are in all. The
-/// last one is not worth a vector to itself.
+/// Gives out ranges of as many there are lanes; returns how many that are in all. A
+/// last one by itself is not worth it.
 #[cfg(target_arch = "x86_64")]
 fn in_groups(count: usize, mut work: impl FnMut(std::ops::Range<usize>)) -> usize {
     let mut done = 0;
     while count - done > 1 {
-        let end = count.min(done + 2 * ifma::LANES);
+        let end = count.min(done + ifma::LANES);
         work(done..end);
         done = end;
     }
@@ -105,47 +99,45 @@ fn in_groups(count: usize, mut work: impl FnMut(std::ops::Range<usize>)) -> usiz
 }
 
 #[cfg(target_arch = "x86_64")]
-fn multiply<const G: usize>(ifma: Ifma, k: &[Scalar], p: &[Affine], out: &mut [Jacobian]) {
+fn multiply(ifma: Ifma, k: &[Scalar], p: &[Affine], out: &mut [Jacobian]) {
     let numbers = numbers_of_lanes(k);
-    let mut points = [[[[0; ifma::LANES]; 4]; 2]; G];
-    for lane in 0..G * ifma::LANES {
+    let mut points = [[[0; ifma::LANES]; 4]; 2];
+    for lane in 0..ifma::LANES {
         let p = p[lane.min(p.len() - 1)];
-        let (group, lane) = (lane / ifma::LANES, lane % ifma::LANES);
         for i in 0..4 {
-            points[group][0][i][lane] = p.x.0[i];
-            points[group][1][i][lane] = p.y.0[i];
+            points[0][i][lane] = p.x.0[i];
+            points[1][i][lane] = p.y.0[i];
         }
     }
-    let mut sums = Zeroizing::new([[[[0; ifma::LANES]; 4]; 4]; G]);
+    let mut sums = Zeroizing::new([[[0; ifma::LANES]; 4]; 4]);
     ifma::multiply(ifma, &numbers, &points, &mut sums);
     from_lanes(&sums, out);
 }
 
 #[cfg(target_arch = "x86_64")]
-fn multiply_base<const G: usize>(ifma: Ifma, k: &[Scalar], out: &mut [Jacobian]) {
+fn multiply_base(ifma: Ifma, k: &[Scalar], out: &mut [Jacobian]) {
     let numbers = numbers_of_lanes(k);
-    let mut sums = Zeroizing::new([[[[0; ifma::LANES]; 4]; 4]; G]);
+    let mut sums = Zeroizing::new([[[0; ifma::LANES]; 4]; 4]);
     ifma::multiply_base(ifma, &numbers, &mut sums);
     from_lanes(&sums, out);
 }
 
 /// The numbers' limbs lane by lane; lanes that are left over get the last number again.
 #[cfg(target_arch = "x86_64")]
-fn numbers_of_lanes<const G: usize>(k: &[Scalar]) -> Zeroizing<[ifma::Numbers; G]> {
-    let mut numbers = Zeroizing::new([[[0; ifma::LANES]; 4]; G]);
-    for lane in 0..G * ifma::LANES {
+fn numbers_of_lanes(k: &[Scalar]) -> Zeroizing<ifma::Numbers> {
+    let mut numbers = Zeroizing::new([[0; ifma::LANES]; 4]);
+    for lane in 0..ifma::LANES {
         let k = &k[lane.min(k.len() - 1)];
         for i in 0..4 {
-            numbers[lane / ifma::LANES][i][lane % ifma::LANES] = k.0[i];
+            numbers[i][lane] = k.0[i];
         }
     }
     numbers
 }
 
 #[cfg(target_arch = "x86_64")]
-fn from_lanes<const G: usize>(sums: &[ifma::Sums; G], out: &mut [Jacobian]) {
-    for (at, out) in out.iter_mut().enumerate() {
-        let (sums, lane) = (&sums[at / ifma::LANES], at % ifma::LANES);
+fn from_lanes(sums: &ifma::Sums, out: &mut [Jacobian]) {
+    for (lane, out) in out.iter_mut().enumerate() {
         let element = |c: usize| Fe(core::array::from_fn(|i| sums[c][i][lane]));
         *out = Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) };
     }
@@ -189,7 +181,9 @@ mod tests {
         };
         let mut at = 0;
         for count in (0..=35).cycle() {
-            if at + count > numbers.len() { break; }
+            if at + count > numbers.len() {
+                break;
+            }
             let (k, p) = (&numbers[at..at + count], &points[at..at + count]);
             at += count;
             let mut sums = vec![Jacobian::INFINITY; count];
@@ -205,7 +199,12 @@ mod tests {
                         false => mul::mul(f, &k[i], &p[i]).to_affine(f),
                         true => base::mul(f, &k[i]).to_affine(f),
                     });
-                    assert_eq!((affine[i].x.0, affine[i].y.0), (expected.x.0, expected.y.0), "{i} of {count}, {:x?}, of G: {base}", k[i].0);
+                    assert_eq!(
+                        (affine[i].x.0, affine[i].y.0),
+                        (expected.x.0, expected.y.0),
+                        "{i} of {count}, {:x?}, of G: {base}",
+                        k[i].0
+                    );
                 }
             }
         }
@@ -219,14 +218,25 @@ mod tests {
         let k = &numbers[numbers.len() - 64..];
         let p = vec![base::small_vartime(3); 64];
         for (name, lanes) in [("ifma", lanes), ("one", Lanes { ifma: None, ..lanes })] {
-        for n in [8, 16, 64] {
-            let best = |f: &mut dyn FnMut()| (0..50).map(|_| { let t = Instant::now(); f(); t.elapsed().as_nanos() }).min().unwrap() as f64 / n as f64 / 1000.0;
-            let a = best(&mut || lanes.multiply(&k[..n], &p[..n], &mut sums[..n]));
-            let b = best(&mut || lanes.multiply_base(&k[..n], &mut sums[..n]));
-            let mut out = vec![Affine::default(); n];
-            let c = best(&mut || lanes.to_affine(&sums[..n], &mut out));
-            println!("{name} {n}: kP {a:.2} us, kG {b:.2} us, affine {c:.2}");
-        }
+            for n in [8, 16, 64] {
+                let best = |f: &mut dyn FnMut()| {
+                    (0..50)
+                        .map(|_| {
+                            let t = Instant::now();
+                            f();
+                            t.elapsed().as_nanos()
+                        })
+                        .min()
+                        .unwrap() as f64
+                        / n as f64
+                        / 1000.0
+                };
+                let a = best(&mut || lanes.multiply(&k[..n], &p[..n], &mut sums[..n]));
+                let b = best(&mut || lanes.multiply_base(&k[..n], &mut sums[..n]));
+                let mut out = vec![Affine::default(); n];
+                let c = best(&mut || lanes.to_affine(&sums[..n], &mut out));
+                println!("{name} {n}: kP {a:.2} us, kG {b:.2} us, affine {c:.2}");
+            }
         }
     }
 }

@@ -22,15 +22,15 @@ const B: i64 = (1 << 48) - (1 << 16);
 
 type Limbs = [__m512i; 5];
 
-/// Elements with limbs below 2⁵², in G vectors of lanes.
+/// Elements with limbs below 2⁵².
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Element<const G: usize>(pub(super) [Limbs; G]);
+pub(super) struct Element(pub(super) Limbs);
 
 /// Elements with signed limbs of no more than 60 bits.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub(super) struct Sum<const G: usize>([Limbs; G]);
+pub(super) struct Sum(Limbs);
 
 /// A constant in all lanes.
 #[inline]
@@ -91,11 +91,11 @@ fn square(a: &Limbs) -> [__m512i; 10] {
     t
 }
 
-impl<const G: usize> Element<G> {
+impl Element {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn zero() -> Self {
-        Element([[splat(0); 5]; G])
+        Element([splat(0); 5])
     }
 
     /// A number below 2²⁶⁰ in all lanes.
@@ -103,47 +103,37 @@ impl<const G: usize> Element<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn splat(limbs: &[i64; 5]) -> Self {
         let [a, b, c, d, e] = *limbs;
-        Element([[splat(a), splat(b), splat(c), splat(d), splat(e)]; G])
+        Element([splat(a), splat(b), splat(c), splat(d), splat(e)])
     }
 
     /// a·b.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn mul(&self, b: &Self) -> Sum<G> {
-        let mut out = [[splat(0); 5]; G];
-        for g in 0..G {
-            out[g] = reduce(product(&self.0[g], &b.0[g]));
-        }
-        Sum(out)
+    pub(super) fn mul(&self, b: &Self) -> Sum {
+        Sum(reduce(product(&self.0, &b.0)))
     }
 
     /// a².
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn sqr(&self) -> Sum<G> {
-        let mut out = [[splat(0); 5]; G];
-        for g in 0..G {
-            out[g] = reduce(square(&self.0[g]));
-        }
-        Sum(out)
+    pub(super) fn sqr(&self) -> Sum {
+        Sum(reduce(square(&self.0)))
     }
 
     /// As terms of a sum.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn sum(&self) -> Sum<G> {
+    pub(super) fn sum(&self) -> Sum {
         Sum(self.0)
     }
 
     /// In each lane, b where the bit of `mask` is set, else a.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn select(&self, b: &Self, mask: &[__mmask8; G]) -> Self {
+    pub(super) fn select(&self, b: &Self, mask: __mmask8) -> Self {
         let mut out = *self;
-        for g in 0..G {
-            for i in 0..5 {
-                out.0[g][i] = _mm512_mask_mov_epi64(self.0[g][i], mask[g], b.0[g][i]);
-            }
+        for i in 0..5 {
+            out.0[i] = _mm512_mask_mov_epi64(self.0[i], mask, b.0[i]);
         }
         out
     }
@@ -153,36 +143,27 @@ impl<const G: usize> Element<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn canonical(&self) -> Self {
         let less = self.sum().plus_p(-1).carry();
-        let mut negative = [0; G];
-        for g in 0..G {
-            negative[g] = _mm512_cmplt_epi64_mask(less.0[g][4], splat(0));
-        }
-        less.select(self, &negative)
+        less.select(self, _mm512_cmplt_epi64_mask(less.0[4], splat(0)))
     }
 
     /// The lanes that are zero, of canonical elements.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn is_zero(&self) -> [__mmask8; G] {
-        let mut mask = [0; G];
-        for g in 0..G {
-            let [a, b, c, d, e] = self.0[g];
-            let low = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
-            mask[g] = _mm512_testn_epi64_mask(_mm512_or_si512(low, e), _mm512_or_si512(low, e));
-        }
-        mask
+    pub(super) fn is_zero(&self) -> __mmask8 {
+        let [a, b, c, d, e] = self.0;
+        let low = _mm512_or_si512(_mm512_or_si512(a, b), _mm512_or_si512(c, d));
+        let all = _mm512_or_si512(low, e);
+        _mm512_testn_epi64_mask(all, all)
     }
 }
 
-impl<const G: usize> Sum<G> {
+impl Sum {
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn add(&self, b: &Self) -> Self {
         let mut out = *self;
-        for g in 0..G {
-            for i in 0..5 {
-                out.0[g][i] = _mm512_add_epi64(self.0[g][i], b.0[g][i]);
-            }
+        for i in 0..5 {
+            out.0[i] = _mm512_add_epi64(self.0[i], b.0[i]);
         }
         out
     }
@@ -191,10 +172,8 @@ impl<const G: usize> Sum<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn sub(&self, b: &Self) -> Self {
         let mut out = *self;
-        for g in 0..G {
-            for i in 0..5 {
-                out.0[g][i] = _mm512_sub_epi64(self.0[g][i], b.0[g][i]);
-            }
+        for i in 0..5 {
+            out.0[i] = _mm512_sub_epi64(self.0[i], b.0[i]);
         }
         out
     }
@@ -204,11 +183,10 @@ impl<const G: usize> Sum<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn plus_p(&self, k: i64) -> Self {
         let mut out = *self;
-        for t in &mut out.0 {
-            t[0] = _mm512_add_epi64(t[0], splat(-k));
-            t[1] = _mm512_add_epi64(t[1], splat(-k * A));
-            t[4] = _mm512_add_epi64(t[4], splat(k * B));
-        }
+        let t = &mut out.0;
+        t[0] = _mm512_add_epi64(t[0], splat(-k));
+        t[1] = _mm512_add_epi64(t[1], splat(-k * A));
+        t[4] = _mm512_add_epi64(t[4], splat(k * B));
         out
     }
 
@@ -217,17 +195,16 @@ impl<const G: usize> Sum<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn half(&self) -> Self {
         let mut out = *self;
-        for t in &mut out.0 {
-            let odd = _mm512_test_epi64_mask(t[0], splat(1));
-            t[0] = _mm512_mask_add_epi64(t[0], odd, t[0], splat(-1));
-            t[1] = _mm512_mask_add_epi64(t[1], odd, t[1], splat(-A));
-            t[4] = _mm512_mask_add_epi64(t[4], odd, t[4], splat(B));
-            for i in 0..5 {
-                let half = _mm512_srai_epi64::<1>(t[i]);
-                // The lowest bit of the limb above.
-                let top = splat(1 << (BITS - 1));
-                t[i] = if i < 4 { _mm512_madd52lo_epu64(half, t[i + 1], top) } else { half };
-            }
+        let t = &mut out.0;
+        let odd = _mm512_test_epi64_mask(t[0], splat(1));
+        t[0] = _mm512_mask_add_epi64(t[0], odd, t[0], splat(-1));
+        t[1] = _mm512_mask_add_epi64(t[1], odd, t[1], splat(-A));
+        t[4] = _mm512_mask_add_epi64(t[4], odd, t[4], splat(B));
+        for i in 0..5 {
+            let half = _mm512_srai_epi64::<1>(t[i]);
+            // The lowest bit of the limb above.
+            let top = splat(1 << (BITS - 1));
+            t[i] = if i < 4 { _mm512_madd52lo_epu64(half, t[i + 1], top) } else { half };
         }
         out
     }
@@ -238,13 +215,12 @@ impl<const G: usize> Sum<G> {
     #[target_feature(enable = "avx512f,avx512ifma")]
     pub(super) fn fold(&self) -> Self {
         let mut out = *self;
-        for t in &mut out.0 {
-            let q = _mm512_srli_epi64::<48>(t[4]);
-            t[0] = _mm512_add_epi64(t[0], q);
-            t[1] = _mm512_madd52lo_epu64(t[1], q, splat(A));
-            let low = _mm512_and_si512(t[4], splat((1 << 48) - 1));
-            t[4] = _mm512_madd52lo_epu64(low, q, splat(1 << 16));
-        }
+        let t = &mut out.0;
+        let q = _mm512_srli_epi64::<48>(t[4]);
+        t[0] = _mm512_add_epi64(t[0], q);
+        t[1] = _mm512_madd52lo_epu64(t[1], q, splat(A));
+        let low = _mm512_and_si512(t[4], splat((1 << 48) - 1));
+        t[4] = _mm512_madd52lo_epu64(low, q, splat(1 << 16));
         out.plus_p(1)
     }
 
@@ -252,14 +228,13 @@ impl<const G: usize> Sum<G> {
     /// limb.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    pub(super) fn carry(&self) -> Element<G> {
+    pub(super) fn carry(&self) -> Element {
         let mut out = self.0;
         let mask = splat((1 << BITS) - 1);
-        for t in &mut out {
-            for i in 0..4 {
-                t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srai_epi64::<BITS>(t[i]));
-                t[i] = _mm512_and_si512(t[i], mask);
-            }
+        let t = &mut out;
+        for i in 0..4 {
+            t[i + 1] = _mm512_add_epi64(t[i + 1], _mm512_srai_epi64::<BITS>(t[i]));
+            t[i] = _mm512_and_si512(t[i], mask);
         }
         Element(out)
     }
@@ -289,37 +264,29 @@ const fn split(a: [u64; 4]) -> [i64; 5] {
 /// The elements of four vectors of 64-bit limbs, in Montgomery form with 2²⁵⁶; below 1.1 p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn from_words<const G: usize>(words: &[[__m512i; 4]; G]) -> Element<G> {
+pub(super) fn from_words(words: &[__m512i; 4]) -> Element {
     let mask = splat((1 << BITS) - 1);
-    let mut out = [[mask; 5]; G];
-    for g in 0..G {
-        let [a, b, c, d] = words[g];
-        let join = |low, high| _mm512_and_si512(_mm512_or_si512(low, high), mask);
-        out[g] = [
-            _mm512_and_si512(a, mask),
-            join(_mm512_srli_epi64::<52>(a), _mm512_slli_epi64::<12>(b)),
-            join(_mm512_srli_epi64::<40>(b), _mm512_slli_epi64::<24>(c)),
-            join(_mm512_srli_epi64::<28>(c), _mm512_slli_epi64::<36>(d)),
-            _mm512_srli_epi64::<16>(d),
-        ];
-    }
-    Element(out).mul(&Element::splat(&FROM_256)).carry()
+    let [a, b, c, d] = *words;
+    let join = |low, high| _mm512_and_si512(_mm512_or_si512(low, high), mask);
+    let limbs = [
+        _mm512_and_si512(a, mask),
+        join(_mm512_srli_epi64::<52>(a), _mm512_slli_epi64::<12>(b)),
+        join(_mm512_srli_epi64::<40>(b), _mm512_slli_epi64::<24>(c)),
+        join(_mm512_srli_epi64::<28>(c), _mm512_slli_epi64::<36>(d)),
+        _mm512_srli_epi64::<16>(d),
+    ];
+    Element(limbs).mul(&Element::splat(&FROM_256)).carry()
 }
 
 /// Four vectors of 64-bit limbs, in Montgomery form with 2²⁵⁶, below p; of elements below 16 p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-pub(super) fn to_words<const G: usize>(a: &Element<G>) -> [[__m512i; 4]; G] {
-    let canonical = a.mul(&Element::splat(&TO_256)).carry().canonical();
-    let mut out = [[splat(0); 4]; G];
-    for g in 0..G {
-        let [a, b, c, d, e] = canonical.0[g];
-        out[g] = [
-            _mm512_or_si512(a, _mm512_slli_epi64::<52>(b)),
-            _mm512_or_si512(_mm512_srli_epi64::<12>(b), _mm512_slli_epi64::<40>(c)),
-            _mm512_or_si512(_mm512_srli_epi64::<24>(c), _mm512_slli_epi64::<28>(d)),
-            _mm512_or_si512(_mm512_srli_epi64::<36>(d), _mm512_slli_epi64::<16>(e)),
-        ];
-    }
-    out
+pub(super) fn to_words(a: &Element) -> [__m512i; 4] {
+    let [a, b, c, d, e] = a.mul(&Element::splat(&TO_256)).carry().canonical().0;
+    [
+        _mm512_or_si512(a, _mm512_slli_epi64::<52>(b)),
+        _mm512_or_si512(_mm512_srli_epi64::<12>(b), _mm512_slli_epi64::<40>(c)),
+        _mm512_or_si512(_mm512_srli_epi64::<24>(c), _mm512_slli_epi64::<28>(d)),
+        _mm512_or_si512(_mm512_srli_epi64::<36>(d), _mm512_slli_epi64::<16>(e)),
+    ]
 }
