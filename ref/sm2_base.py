@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the table of multiples of SM2's G: sm2_base.py FILE.
+"""The table of multiples of SM2's G that the library reads.
+
+    python3 ref/sm2_base.py FILE                                        writes it
+    python3 ref/sm2_base.py --check crates/manylane/src/sm2/base.bin    makes it again and compares
 
 For windows i = 0 … 36 and multiples d = 1 … 64: the affine coordinates x and y of d 2^(7i) G, each as
 x 2^256 mod p in four little-endian 64-bit words.
@@ -37,11 +40,22 @@ def table():
         base = add(last, last)  # 128 times the old one
 
 
+def contents():
+    coordinates = (coordinate for point in table() for coordinate in point)
+    return b"".join((c * 2**256 % p).to_bytes(32, "little") for c in coordinates)
+
+
 def main():
-    with open(sys.argv[1], "wb") as file:
-        for point in table():
-            for coordinate in point:
-                file.write((coordinate * 2**256 % p).to_bytes(32, "little"))
+    *check, path = sys.argv[1:]
+    if check == ["--check"]:
+        with open(path, "rb") as file:
+            if file.read() != contents():
+                sys.exit(f"{path} is not what {sys.argv[0]} writes")
+    elif not check:
+        with open(path, "wb") as file:
+            file.write(contents())
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":

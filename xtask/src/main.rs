@@ -63,6 +63,8 @@ enum Task {
     ///
     /// Noisy by nature, so run by hand on a quiet machine and no part of `test`.
     Dudect(constant_time::DudectOptions),
+    /// The library's tests that take minutes, optimised: every form of a hundred thousand keys.
+    Long,
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -86,6 +88,7 @@ fn main() -> ExitCode {
         Task::Ct => constant_time::valgrind(),
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),
+        Task::Long => suite::long(),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

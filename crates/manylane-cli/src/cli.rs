@@ -8,7 +8,7 @@ use clap::{
 };
 use manylane_engine::Device;
 
-use crate::{bench, docs, info, sum};
+use crate::{bench, docs, info, sm2, sum};
 
 /// Bulk cryptography at the speed of the hardware.
 #[derive(Debug, Parser)]
@@ -35,6 +35,7 @@ Environment:
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Sum(sum::Args),
+    Sm2(sm2::Args),
     /// Measure the algorithms on this machine
     Bench(bench::Args),
     Info(info::Args),

@@ -8,6 +8,8 @@ mod info;
 mod output;
 mod progress;
 mod show;
+mod sm2;
+mod source;
 mod standard;
 mod sum;
 
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
     ExitCode::from(match cli.command {
         Command::Sum(args) => sum::run(args),
         Command::Bench(args) => return bench::run(&args),
+        Command::Sm2(args) => sm2::run(args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => docs::completions(&args),
         Command::Man(args) => docs::man(&args),

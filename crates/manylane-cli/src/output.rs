@@ -2,19 +2,20 @@
 
 use std::{
     fs::{self, File, Metadata, Permissions},
-    io::{self, BufWriter, IsTerminal as _, Write},
+    io::{self, BufWriter, IsTerminal as _, Seek as _, Write},
     os::{
         fd::{AsFd as _, AsRawFd as _},
         unix::{
             ffi::OsStrExt as _,
-            fs::{MetadataExt as _, PermissionsExt as _},
+            fs::{FileExt as _, MetadataExt as _, PermissionsExt as _},
         },
     },
     path::{Path, PathBuf},
 };
 
+use rustix::fs::OFlags;
 #[cfg(target_os = "linux")]
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, Mode};
 use tempfile::NamedTempFile;
 
 use crate::{complain, exit, show::Reason, standard};
@@ -54,9 +55,40 @@ impl FileId {
     }
 }
 
+/// What a file is for, which decides who may read it and whether it may take another's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A result for whoever the umask lets read it. What it replaces leaves its permissions.
+    Ordinary,
+    /// What only its owner may read, unless it replaces a file that has other permissions.
+    Private,
+    /// A key, which replaces another file only if that is asked for. Only its owner may read a
+    /// secret one, whatever it replaces.
+    Key { secret: bool, replaces: bool },
+}
+
+impl Kind {
+    /// Mode of a new file, before the umask.
+    fn mode(self) -> u32 {
+        match self {
+            Kind::Ordinary | Kind::Key { secret: false, .. } => 0o666,
+            Kind::Private | Kind::Key { secret: true, .. } => 0o600,
+        }
+    }
+
+    fn replaces(self) -> bool {
+        !matches!(self, Kind::Key { replaces: false, .. })
+    }
+}
+
 /// A destination that is open.
 pub(crate) struct Output {
     to: BufWriter<To>,
+    kind: Kind,
+    /// Permissions to have in the end.
+    permissions: Option<Permissions>,
+    /// Where the first byte is in a file that can be written to anywhere.
+    start: Option<u64>,
     /// Whether a person waits for each line.
     interactive: bool,
     own: Vec<FileId>,
@@ -82,6 +114,12 @@ enum To {
 impl Output {
     /// Standard output, or what `path` names.
     pub(crate) fn open(path: Option<&Path>) -> io::Result<Self> {
+        Output::open_as(Kind::Ordinary, path)
+    }
+
+    /// [`open`](Self::open) for a file of some kind.
+    pub(crate) fn open_as(kind: Kind, path: Option<&Path>) -> io::Result<Self> {
+        let mut permissions = None;
         let mut own = Vec::new();
         let mut note = |metadata: io::Result<Metadata>| {
             own.extend(metadata.ok().filter(Metadata::is_file).map(|m| FileId::of(&m)));
@@ -95,22 +133,31 @@ impl Output {
                     return Err(io::Error::from_raw_os_error(libc::EISDIR));
                 }
                 Ok(old) if !old.is_file() => To::Special(File::options().write(true).open(path)?),
+                Ok(_) if !kind.replaces() => return Err(io::ErrorKind::AlreadyExists.into()),
                 Ok(old) => {
                     // What a symbolic link leads to is replaced, not the link.
-                    let to = create_beside(fs::canonicalize(path)?)?;
-                    to.file().set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+                    let to = create_beside(fs::canonicalize(path)?, kind.mode())?;
+                    let old_permissions = Permissions::from_mode(old.mode() & 0o777);
+                    match kind {
+                        Kind::Key { secret: true, .. } => {}
+                        // What is not yet known to be right is nobody else's to see.
+                        Kind::Private => permissions = Some(old_permissions),
+                        _ => to.file().set_permissions(old_permissions)?,
+                    }
                     note(Ok(old));
                     to
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    create_beside(missing(path)?)?
+                    create_beside(missing(path)?, kind.mode())?
                 }
                 Err(error) => return Err(error),
             },
         };
         note(to.file().metadata());
         let interactive = to.file().is_terminal();
-        Ok(Output { to: BufWriter::with_capacity(64 << 10, to), interactive, own })
+        let start = to.start();
+        let to = BufWriter::with_capacity(64 << 10, to);
+        Ok(Output { to, kind, permissions, start, interactive, own })
     }
 
     /// The regular files that are written to or replaced: no input can be one of them.
@@ -123,11 +170,31 @@ impl Output {
         self.interactive
     }
 
+    /// Whether nothing of the output is seen before [`finish`](Self::finish).
+    pub(crate) fn is_hidden(&self) -> bool {
+        !matches!(self.to.get_ref(), To::Stdout(_) | To::Special(_))
+    }
+
+    /// Whether [`patch`](Self::patch) is possible.
+    pub(crate) fn can_patch(&self) -> bool {
+        self.start.is_some()
+    }
+
+    /// Writes over what has been written first.
+    pub(crate) fn patch(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.to.flush()?;
+        let start = self.start.ok_or(io::ErrorKind::NotSeekable)?;
+        self.to.get_ref().file().write_all_at(bytes, start)
+    }
+
     /// Makes the output complete. Without this a file does not appear.
     pub(crate) fn finish(self) -> io::Result<()> {
         let to = self.to.into_inner().map_err(io::IntoInnerError::into_error)?;
         if let To::Stdout(_) | To::Special(_) = to {
             return Ok(());
+        }
+        if let Some(permissions) = self.permissions {
+            to.file().set_permissions(permissions)?;
         }
         // The new name must not reach the disk before what it names.
         to.file().sync_all()?;
@@ -145,16 +212,18 @@ impl Output {
                         AtFlags::SYMLINK_FOLLOW,
                     )?)
                 };
-                temporary().make_in(folder_of(&path), link)?.persist(path)?;
+                if self.kind.replaces() {
+                    temporary(self.kind.mode()).make_in(folder_of(&path), link)?.persist(path)?;
+                } else {
+                    link(&path)?;
+                }
             }
-            To::Named { file, path } => drop(file.persist(path)?),
+            To::Named { file, path } if self.kind.replaces() => drop(file.persist(path)?),
+            To::Named { file, path } => drop(file.persist_noclobber(path)?),
         }
         Ok(())
     }
 }
-
-/// Mode of a new file, before the umask.
-const MODE: u32 = 0o666;
 
 /// What is to be created for a name that leads to nothing: a symbolic link stays, and what it names
 /// is created.
@@ -179,19 +248,19 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn temporary() -> tempfile::Builder<'static, 'static> {
+fn temporary(mode: u32) -> tempfile::Builder<'static, 'static> {
     let mut temporary = tempfile::Builder::new();
-    temporary.prefix(".manylane-").permissions(Permissions::from_mode(MODE));
+    temporary.prefix(".manylane-").permissions(Permissions::from_mode(mode));
     temporary
 }
 
 /// A file that can become `path`.
-fn create_beside(path: PathBuf) -> io::Result<To> {
+fn create_beside(path: PathBuf, mode: u32) -> io::Result<To> {
     #[cfg(target_os = "linux")]
     if let Ok(file) = rustix::fs::open(
         folder_of(&path),
         OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC,
-        Mode::from_raw_mode(MODE),
+        Mode::from_raw_mode(mode),
     ) {
         let file = File::from(file);
         // Without /proc it could not be given a name in the end.
@@ -199,7 +268,7 @@ fn create_beside(path: PathBuf) -> io::Result<To> {
             return Ok(To::Unnamed { file, path });
         }
     }
-    let file = temporary().tempfile_in(folder_of(&path))?;
+    let file = temporary(mode).tempfile_in(folder_of(&path))?;
     Ok(To::Named { file, path })
 }
 
@@ -217,6 +286,17 @@ impl To {
             To::Unnamed { file, .. } => file,
             To::Named { file, .. } => file.as_file(),
         }
+    }
+
+    /// The place of the first byte that will be written, if what is there can be written again.
+    fn start(&self) -> Option<u64> {
+        let mut file = self.file();
+        if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            return None;
+        }
+        // What is opened for appending is written at its end, wherever one asks for.
+        let appends = rustix::fs::fcntl_getfl(file).map_or(true, |f| f.contains(OFlags::APPEND));
+        if appends { None } else { file.stream_position().ok() }
     }
 }
 

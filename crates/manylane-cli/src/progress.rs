@@ -4,6 +4,7 @@ use std::{
     io::{IsTerminal as _, Write as _},
     sync::{
         Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
         mpsc::{self, RecvTimeoutError},
     },
     thread,
@@ -23,11 +24,50 @@ const REFRESH: Duration = Duration::from_millis(100);
 /// The bar that is on the terminal.
 static BAR: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
+/// What has been done so far, as the thread that shows it sees it.
+pub(crate) trait Counts: Sync {
+    /// Bytes dealt with.
+    fn bytes(&self) -> u64;
+    /// Files dealt with, where there may be many.
+    fn files(&self) -> Option<u64>;
+}
+
+impl Counts for Progress {
+    fn bytes(&self) -> u64 {
+        self.bytes()
+    }
+
+    fn files(&self) -> Option<u64> {
+        Some(self.sources())
+    }
+}
+
+/// Bytes of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Bytes(AtomicU64);
+
+impl Bytes {
+    /// Some more.
+    pub(crate) fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Relaxed);
+    }
+}
+
+impl Counts for Bytes {
+    fn bytes(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+
+    fn files(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Does the work, and meanwhile shows `counts` if asked to; `total` is what the bytes will come to,
 /// where that is known.
 pub(crate) fn during<T>(
     when: When,
-    counts: &Progress,
+    counts: &dyn Counts,
     total: Option<u64>,
     work: impl FnOnce() -> T,
 ) -> T {
@@ -63,7 +103,7 @@ pub(crate) fn aside<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-fn draw(counts: &Progress, total: Option<u64>, start: Instant, done: &mpsc::Receiver<()>) {
+fn draw(counts: &dyn Counts, total: Option<u64>, start: Instant, done: &mpsc::Receiver<()>) {
     let (length, template) = match total {
         Some(total) => {
             (Some(total), "{wide_bar} {decimal_bytes}/{decimal_total_bytes}  {msg}  {eta}")
@@ -88,7 +128,7 @@ fn draw(counts: &Progress, total: Option<u64>, start: Instant, done: &mpsc::Rece
 }
 
 /// Where no bar can be drawn: a line each second.
-fn print(counts: &Progress, start: Instant, done: &mpsc::Receiver<()>) {
+fn print(counts: &dyn Counts, start: Instant, done: &mpsc::Receiver<()>) {
     loop {
         let bytes = DecimalBytes(counts.bytes());
         let _ = writeln!(std::io::stderr(), "manylane: {bytes}, {}", summary(counts, start));
@@ -98,8 +138,11 @@ fn print(counts: &Progress, start: Instant, done: &mpsc::Receiver<()>) {
     }
 }
 
-fn summary(counts: &Progress, start: Instant) -> String {
+fn summary(counts: &dyn Counts, start: Instant) -> String {
     let rate = counts.bytes() as f64 / start.elapsed().as_secs_f64();
-    let files = counts.sources();
-    format!("{} files  {}/s", HumanCount(files), DecimalBytes(rate as u64))
+    let rate = DecimalBytes(rate as u64);
+    match counts.files() {
+        Some(files) => format!("{} files  {rate}/s", HumanCount(files)),
+        None => format!("{rate}/s"),
+    }
 }

@@ -5,7 +5,6 @@ mod key;
 mod operands;
 mod records;
 mod report;
-mod source;
 mod walk;
 
 use std::{

@@ -11,6 +11,7 @@ use std::{
 
 use manylane::{
     Messages,
+    sm2::{PublicKey, Sealed, SecretKey},
     sm3::{self, Lanes, Midstate},
 };
 
@@ -19,7 +20,7 @@ use crate::{
     fleet::Fleet,
     plan,
     runtime::{Pool, lock},
-    sources,
+    sm2, sources,
     together::{self, Crew, Job},
 };
 
@@ -163,6 +164,39 @@ impl Engine {
             });
             Ok(())
         })
+    }
+
+    /// Encrypts a message where it lies, M into C2; as [`PublicKey::encrypt_in_place`], on two threads
+    /// if it is long.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn encrypt_in_place(
+        &self,
+        key: &PublicKey,
+        message: &mut [u8],
+    ) -> Result<Sealed, manylane::Error> {
+        match self.threads() > 1 && sm2::is_for_two(message.len()) {
+            true => sm2::encrypt(&self.pool, key, message),
+            false => key.encrypt_in_place(message),
+        }
+    }
+
+    /// Decrypts a message where it lies, C2 into M; as [`SecretKey::decrypt_in_place`], on two threads
+    /// if it is long. If that fails, nothing of M is left there: all of it is zero.
+    ///
+    /// # Errors
+    /// As that.
+    pub fn decrypt_in_place(
+        &self,
+        key: &SecretKey,
+        sealed: &Sealed,
+        data: &mut [u8],
+    ) -> Result<(), manylane::Error> {
+        match self.threads() > 1 && sm2::is_for_two(data.len()) {
+            true => sm2::decrypt(&self.pool, key, sealed, data),
+            false => key.decrypt_in_place(sealed, data),
+        }
     }
 
     /// Computes `function` of each source, in bounded memory, and hands each back through

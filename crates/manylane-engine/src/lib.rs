@@ -7,6 +7,7 @@
 //! |---|---|
 //! | digests of many messages in memory, on all cores | [`Engine::hash_many`], [`Engine::hmac_many`] |
 //! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
+//! | SM2 encryption of long messages | [`Engine::encrypt_in_place`], [`Engine::decrypt_in_place`] |
 //! | digests of single messages that arrive from many tasks of a server | [`Batcher`] |
 //! | what would run where, and why | [`Engine::explain`] |
 //! | what ran where | [`Engine::shares`], [`Engine::warnings`] |
@@ -24,6 +25,7 @@ mod function;
 mod plan;
 mod runtime;
 mod share;
+mod sm2;
 mod source;
 mod sources;
 mod together;

@@ -387,7 +387,7 @@ fn random_keys_in_every_form() {
 
 /// Every key is a multiple of G, and every form that is read makes one more.
 #[test]
-#[ignore = "minutes without optimisation; with it, half a minute: --release -- --ignored"]
+#[ignore = "minutes without optimisation; half a minute with it, by `cargo xtask long`"]
 fn a_hundred_thousand_random_keys_in_every_form() {
     random_keys(CASES);
 }

@@ -15,12 +15,12 @@ use manylane_engine::{Done, Engine, Function, Progress, Source};
 use super::{
     records::Records,
     report::{Report, Verdict},
-    source::{Input, Reader},
 };
 use crate::{
     complain,
     output::FileId,
     show::{Name, Reason},
+    source::{Input, Reader},
     standard,
 };
 

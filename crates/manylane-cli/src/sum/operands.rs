@@ -11,10 +11,9 @@ use std::{
 
 use super::{
     records::Records,
-    source::Input,
     walk::{self, Walk},
 };
-use crate::{output::FileId, standard};
+use crate::{output::FileId, source::Input, standard};
 
 /// Iterates over the inputs; directories are walked when their turn comes.
 pub(super) struct Operands<'a> {

@@ -14,8 +14,7 @@ use std::{
 use globset::{GlobBuilder, GlobMatcher};
 use walkdir::{DirEntry, DirEntryExt as _, WalkDir};
 
-use super::source::Input;
-use crate::{complain, output::FileId, show::Name};
+use crate::{complain, output::FileId, show::Name, source::Input};
 
 /// How trees are walked.
 #[derive(Debug, Default)]

@@ -1,5 +1,5 @@
-//! Times HMAC-SM3 under a fixed key against random keys, as dudect does: for what no other method
-//! looks at, such as AVX-512 on the processor itself.
+//! Times HMAC-SM3 and SM2 under a fixed key against random keys, as dudect does: for what no other
+//! method looks at, such as AVX-512 on the processor itself.
 //!
 //! `dudect SECONDS`: for each case, classes in random order, their times cropped at many
 //! percentiles, Welch's t of each crop; the largest |t| counts. Leaks planted on purpose must pass
@@ -16,6 +16,7 @@ use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Messages,
     cpu::Machine,
+    sm2::{DEFAULT_ID, Sealed, SecretKey},
     sm3::{self, HmacSm3, Lanes, Sm3},
 };
 use manylane_ct::{bytes, leaks};
@@ -52,7 +53,9 @@ fn main() -> ExitCode {
     println!("lanes of {lanes}, stream of {stream}, {seconds} s a case, |t| at most {THRESHOLD}");
 
     let messages = bytes(1, LANES * 64);
-    let cases: [Case; 5] = [
+    let peer = SecretKey::from_bytes(&[3; 32]).expect("in range");
+    let sealed = peer.public_key().encrypt_in_place(&mut messages.clone()).expect("random bytes");
+    let cases: [Case; 10] = [
         (
             "hmac_many",
             false,
@@ -68,6 +71,48 @@ fn main() -> ExitCode {
         ("HmacSm3, one block", false, Box::new(|key| hmac(key, &messages[..32]))),
         // Long enough for the expansion in lanes.
         ("HmacSm3, sixteen blocks", false, Box::new(|key| hmac(key, &messages))),
+        (
+            "SM2 key",
+            false,
+            Box::new(|key| {
+                with_sm2_key(key, |key| {
+                    black_box(key.public_key().to_sec1_bytes());
+                });
+            }),
+        ),
+        (
+            "SM2 signature",
+            false,
+            Box::new(|key| {
+                with_sm2_key(key, |key| {
+                    black_box(key.sign(DEFAULT_ID, b"message").expect("random bytes"));
+                });
+            }),
+        ),
+        (
+            "SM2 Diffie-Hellman",
+            false,
+            Box::new(|key| {
+                with_sm2_key(key, |key| {
+                    black_box(key.diffie_hellman(peer.public_key()));
+                });
+            }),
+        ),
+        (
+            "SM2 decryption",
+            false,
+            Box::new(|key| with_sm2_key(key, |key| decrypt(key, &sealed, &messages))),
+        ),
+        // All of the message is the secret here.
+        (
+            "SM2 encryption",
+            false,
+            Box::new(|message| {
+                let mut data = message.to_vec();
+                black_box(peer.public_key().encrypt_in_place(&mut data).expect("random bytes"));
+                black_box(data);
+            }),
+        ),
         (
             "planted branch",
             true,
@@ -107,6 +152,19 @@ fn hmac(key: &[u8], message: &[u8]) {
     let mut hmac = HmacSm3::new_from_slice(&key[..KEY_LEN]).expect("any length");
     hmac.update(message);
     black_box(hmac.finalize().into_bytes());
+}
+
+/// Calls `work` with a key of SM2; four billion to one, any bytes are one.
+fn with_sm2_key(bytes: &[u8], work: impl Fn(&SecretKey)) {
+    if let Ok(key) = SecretKey::from_bytes(bytes[..KEY_LEN].try_into().expect("32 bytes")) {
+        work(&key);
+    }
+}
+
+/// What is no ciphertext for any of the keys fails at its very end.
+fn decrypt(key: &SecretKey, sealed: &Sealed, c2: &[u8]) {
+    let mut data = c2.to_vec();
+    assert!(black_box(key.decrypt_in_place(sealed, &mut data)).is_err());
 }
 
 /// The largest |t| of all crops, and the number of measurements.

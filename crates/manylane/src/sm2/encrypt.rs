@@ -126,9 +126,9 @@ pub struct Encryptor {
 
 impl Encryptor {
     /// Begins a message whose first bytes are `start`: at least 32 bytes, or all of it if it is
-    /// shorter. They are only looked at, to draw the nonce: it depends on them, so that messages
-    /// that begin differently get different nonces even from a broken generator, and it is drawn
-    /// again if the key stream would leave all of a message as it is.
+    /// shorter. They are only looked at, to draw the nonce: it depends on them, besides the count of
+    /// calls and the time, so that even a broken generator gives each message another nonce; and it
+    /// is drawn again if the key stream would leave all of a message as it is.
     ///
     /// # Errors
     /// [`Error::MessageLength`] if `start` is empty; [`Error::Random`] if the operating system has no
@@ -322,7 +322,7 @@ pub(super) fn ephemeral(
     };
     let mut attempt = 0;
     loop {
-        let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, attempt)?;
+        let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, len, attempt)?;
         if !Counters::after(&shared).is_zero(len) {
             return Ok((c1, shared));
         }
@@ -356,7 +356,8 @@ impl Message {
 const HEDGE_LEN: usize = 64;
 
 /// Bytes at either end of a message that its nonce depends on: hashing all of a long one would take
-/// as long as encrypting it.
+/// as long as encrypting it. Messages that differ in between only are told apart by the generator or,
+/// if that is broken, by the count of calls and the time.
 const END_LEN: usize = 512;
 
 /// A digest of a message's length, beginning and end.

@@ -192,11 +192,18 @@ fn derive(z: &Midstate, key: &mut [u8]) {
     }
 }
 
-/// The proofs that both sides have the same key. Checking them is optional.
-#[derive(Clone, Debug)]
+/// The proofs that both sides have the same key. Checking them is optional. The `Debug` form shows
+/// neither: whoever knew what the other side must send could send it.
+#[derive(Clone)]
 pub struct Confirmation {
     ours: [u8; 32],
     theirs: [u8; 32],
+}
+
+impl ::core::fmt::Debug for Confirmation {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("Confirmation").finish_non_exhaustive()
+    }
 }
 
 impl Confirmation {

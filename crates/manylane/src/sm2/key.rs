@@ -190,22 +190,57 @@ pub(crate) struct Ephemeral {
 }
 
 impl Ephemeral {
-    /// With a nonce hedged by at most 64 secret bytes of or from the message. `attempt` counts the
-    /// ephemerals drawn for one message, so that even a broken generator does not repeat one.
+    /// With a nonce hedged by at most 64 secret bytes of or from a message of `len` bytes. `attempt`
+    /// counts the ephemerals drawn for one message.
     ///
     /// # Errors
     /// [`Error::Random`] if the operating system has no random bytes.
-    pub(crate) fn new(peer: &PublicKey, hedge: &[u8], attempt: u32) -> Result<Self, Error> {
-        let mut purpose = [0; 37];
-        purpose[..33].copy_from_slice(&peer.to_compressed());
-        purpose[33..].copy_from_slice(&attempt.to_be_bytes());
+    pub(crate) fn new(
+        peer: &PublicKey,
+        hedge: &[u8],
+        len: u64,
+        attempt: u32,
+    ) -> Result<Self, Error> {
+        let purpose = purpose(peer, len, attempt);
         let k = Hedge::new(hedge).nonces(&purpose).next()?;
         let (c1, shared) = with_field!(Cell::best(), f => {
-            let multiples = (base::mul(f, &k), Zeroizing::new(mul::mul(f, &k, &peer.point)));
+            let multiples =
+                Zeroizing::new((base::mul(f, &k), mul::mul(f, &k, &peer.point)));
             let (c1, shared) = to_affine_both(f, &multiples.0, &multiples.1);
             (c1, Zeroizing::new(shared))
         });
         let c1 = PublicKey { point: c1 }.to_sec1_bytes();
         Ok(Ephemeral { c1, shared: Zeroizing::new(coordinates(&shared)) })
+    }
+}
+
+/// What the nonce of an ephemeral is for. HMAC fills its key up with zeros, so it is the length that
+/// tells a short message from the same with zeros behind it.
+fn purpose(peer: &PublicKey, len: u64, attempt: u32) -> [u8; 45] {
+    let mut purpose = [0; 45];
+    purpose[..33].copy_from_slice(&peer.to_compressed());
+    purpose[33..41].copy_from_slice(&len.to_be_bytes());
+    purpose[41..].copy_from_slice(&attempt.to_be_bytes());
+    purpose
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Even from a generator that repeats itself, and at the same time.
+    #[test]
+    fn messages_and_peers_have_nonces_of_their_own() {
+        let peers = [1, 2].map(|_| *SecretKey::generate().unwrap().public_key());
+        let candidate = |peer: usize, message: &[u8], attempt| {
+            let purpose = purpose(&peers[peer], message.len() as u64, attempt);
+            Hedge::new(message).nonces(&purpose).candidate(&[7; 32], &[0; 16])
+        };
+        let nonce = candidate(0, b"message", 0);
+        assert_eq!(candidate(0, b"message", 0), nonce);
+        assert_ne!(candidate(0, b"messagf", 0), nonce);
+        assert_ne!(candidate(0, b"message\0", 0), nonce);
+        assert_ne!(candidate(0, b"message", 1), nonce);
+        assert_ne!(candidate(1, b"message", 0), nonce);
     }
 }

@@ -75,6 +75,8 @@ fn check_one(machine: Machine, f: impl Field, a: &Limbs) {
     let (fa, big_a, p) = (Fe(*a), big(a), p());
     let name = format!("{machine}: {big_a:x}");
     assert_eq!(big(&f.sqr(&fa).0), &big_a * &big_a * r_inverse() % &p, "square of {name}");
+    // A product with 1 leaves the four limbs that the reduction clears as they are given.
+    assert_eq!(big(&fa.to_limbs(f)), &big_a * r_inverse() % &p, "reduction of {name}");
     assert_eq!(big(&f.half(&fa).0) * 2_u8 % &p, big_a, "half of {name}");
     assert_eq!(big(&f.double(&fa).0), &big_a * 2_u8 % &p, "double of {name}");
     assert_eq!(big(&f.triple(&fa).0), &big_a * 3_u8 % &p, "triple of {name}");

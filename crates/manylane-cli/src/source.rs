@@ -1,8 +1,8 @@
-//! One input of `manylane sum`, as the engine reads it.
+//! One input of a verb, as it is opened and read.
 
 use std::{
     fs::{File, Metadata, OpenOptions},
-    io::{self, Read},
+    io::{self, Read, Seek as _},
     os::{
         fd::AsFd as _,
         unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
@@ -16,7 +16,7 @@ use crate::{output::FileId, standard};
 
 /// Something to hash, by its name.
 #[derive(Debug)]
-pub(super) struct Input<'a> {
+pub(crate) struct Input<'a> {
     name: PathBuf,
     from: From,
     /// Files that are written to meanwhile.
@@ -41,7 +41,7 @@ enum From {
 
 impl<'a> Input<'a> {
     /// What a name on the command line or in a list means: `-` is standard input.
-    pub(super) fn given(name: PathBuf, own: &'a [FileId]) -> Self {
+    pub(crate) fn given(name: PathBuf, own: &'a [FileId]) -> Self {
         let from = if name.as_os_str() == "-" {
             From::Stdin
         } else {
@@ -57,17 +57,17 @@ impl<'a> Input<'a> {
     }
 
     /// A regular file in a directory that is walked.
-    pub(super) fn found(name: PathBuf, follow: bool, own: &'a [FileId]) -> Self {
+    pub(crate) fn found(name: PathBuf, follow: bool, own: &'a [FileId]) -> Self {
         Input { name, from: From::Found { follow }, own }
     }
 
     /// A name that stands for an error.
-    pub(super) fn error(name: PathBuf, error: io::Error) -> Self {
+    pub(crate) fn error(name: PathBuf, error: io::Error) -> Self {
         Input { name, from: From::Nothing(Some(error)), own: &[] }
     }
 
     /// Its name, `-` for standard input.
-    pub(super) fn name(&self) -> &Path {
+    pub(crate) fn name(&self) -> &Path {
         &self.name
     }
 }
@@ -156,9 +156,25 @@ impl Stamp {
 /// An open input. Its end is an error if a regular file was written to since it was opened: the
 /// bytes that were read then need never have been in the file together.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     file: File,
     before: Option<Stamp>,
+}
+
+impl Reader {
+    /// The file itself, for what is not read from its start to its end. Reading at its end through this
+    /// one asks nothing about it.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Where a regular file will be read next, and how much of it there was when it was opened. Those
+    /// that the kernel makes up have any length.
+    pub(crate) fn rest(&self) -> Option<(u64, u64)> {
+        let (len, mut file) = (self.before.as_ref()?.len, &self.file);
+        let start = file.stream_position().ok()?;
+        Some((start, len.checked_sub(start)?))
+    }
 }
 
 impl Read for Reader {
