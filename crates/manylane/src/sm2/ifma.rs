@@ -9,6 +9,8 @@ mod field;
 
 use ::core::arch::{asm, x86_64::*};
 
+use zeroize::optimization_barrier;
+
 pub(super) use self::field::LANES;
 use self::field::{Element, ONE, from_words, to_words};
 use super::base;
@@ -286,6 +288,9 @@ fn multiples(k: &Numbers, p: &Points, out: &mut Sums) {
         infinite &= none;
     }
     sum.store(out);
+    let zero = Element::zero();
+    table.fill(Entry { x: zero, y: zero, z: zero, zz: zero, zzz: zero });
+    optimization_barrier(&table);
 }
 
 /// k·G of eight numbers in [1, n − 1].

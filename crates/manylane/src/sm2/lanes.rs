@@ -1,20 +1,64 @@
 //! Multiples of many points at once: side by side in lanes where the processor can, and with one
 //! inversion for all of them everywhere.
 
-#[cfg(target_arch = "x86_64")]
 use zeroize::Zeroizing;
 
 #[cfg(target_arch = "x86_64")]
 use super::ifma;
 use super::{
-    base,
+    PublicKey, base,
     field::{Cell, Fe, with_field},
+    key::coordinates,
     mul,
     point::{Affine, Jacobian, to_affine_all},
     scalar::Scalar,
 };
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::Ifma;
+
+/// x ‖ y of k·P of each number in [1, n − 1] and point, as `key::multiple`.
+///
+/// # Panics
+/// If there are not as many points and places as numbers.
+pub(super) fn shared_points(k: &[Scalar], p: &[Affine], out: &mut [[u8; 64]]) {
+    assert_eq!(k.len(), out.len(), "places for as many numbers");
+    let lanes = Lanes::best();
+    let mut sums = Zeroizing::new([Jacobian::default(); CHUNK]);
+    let mut affine = Zeroizing::new([Affine::default(); CHUNK]);
+    for ((k, p), out) in k.chunks(CHUNK).zip(p.chunks(CHUNK)).zip(out.chunks_mut(CHUNK)) {
+        let (sums, affine) = (&mut sums[..k.len()], &mut affine[..k.len()]);
+        lanes.multiply(k, p, sums);
+        lanes.to_affine(sums, affine);
+        for (out, point) in out.iter_mut().zip(affine) {
+            *out = coordinates(point);
+        }
+    }
+}
+
+/// C1 and x ‖ y of k·P of each number in [1, n − 1] and point, as `key::Ephemeral`.
+///
+/// # Panics
+/// If there are not as many points and places as numbers.
+pub(super) fn ephemerals(k: &[Scalar], p: &[Affine], c1: &mut [[u8; 65]], shared: &mut [[u8; 64]]) {
+    assert!(k.len() == c1.len() && k.len() == shared.len(), "places for as many numbers");
+    let lanes = Lanes::best();
+    let mut sums = Zeroizing::new([Jacobian::default(); 2 * CHUNK]);
+    let mut affine = Zeroizing::new([Affine::default(); 2 * CHUNK]);
+    for (i, (k, p)) in k.chunks(CHUNK).zip(p.chunks(CHUNK)).enumerate() {
+        let count = k.len();
+        let (sums, affine) = (&mut sums[..2 * count], &mut affine[..2 * count]);
+        lanes.multiply_base(k, &mut sums[..count]);
+        lanes.multiply(k, p, &mut sums[count..]);
+        lanes.to_affine(sums, affine);
+        for j in 0..count {
+            c1[CHUNK * i + j] = PublicKey { point: affine[j] }.to_sec1_bytes();
+            shared[CHUNK * i + j] = coordinates(&affine[count + j]);
+        }
+    }
+}
+
+/// Points that share an inversion: at as many it has 1 % of the time.
+const CHUNK: usize = 64;
 
 /// How points are multiplied on one processor.
 #[derive(Clone, Copy)]
