@@ -21,7 +21,8 @@ pub(super) struct Kernel {
 }
 
 /// The modules whose every function must be declared here.
-pub(super) const MODULES: [&str; 5] = [
+pub(super) const MODULES: [&str; 6] = [
+    "manylane::sm2::ifma::",
     "manylane::sm3::avx2::",
     "manylane::sm3::avx512::",
     "manylane::sm3::bmi2::",
@@ -70,6 +71,12 @@ const fn single(name: &'static str) -> Kernel {
     Kernel { name, arguments: &[ToSecret, ToSecret], spills: 8, calls: &[], inlined: true }
 }
 
+/// A step of eight multiples: where the result goes, then points, elements and digits, all secret.
+const fn of_points(name: &'static str) -> Kernel {
+    let arguments = &[ToSecret, ToSecret, ToSecret, ToSecret, ToSecret, ToSecret];
+    Kernel { name, arguments, spills: 0, calls: &[], inlined: false }
+}
+
 pub(super) const KERNELS: &[Kernel] = &[
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
     // message live on the stack by design.
@@ -90,6 +97,15 @@ pub(super) const KERNELS: &[Kernel] = &[
     single("manylane::sm3::bmi2::single_avx"),
     single("manylane::sm3::bmi2::single_avx512vl"),
     kernel("manylane::sm2::field::bmi2::lookup_avx512", LOOKUP, 0),
+    of_points("manylane::sm2::ifma::Point::double"),
+    of_points("manylane::sm2::ifma::Point::plus"),
+    of_points("manylane::sm2::ifma::Point::plus_affine"),
+    of_points("manylane::sm2::ifma::Point::store"),
+    of_points("manylane::sm2::ifma::chord"),
+    kernel("manylane::sm2::ifma::lookup", &[ToSecret, ToSecret, ToSecret, Secret], 0),
+    kernel("manylane::sm2::ifma::lookup_base", &[ToSecret, ToPublic, ToSecret, Secret], 0),
+    kernel("manylane::sm2::ifma::multiples", &[ToSecret, ToPublic, ToSecret], 0),
+    kernel("manylane::sm2::ifma::multiples_of_base", &[ToSecret, ToSecret], 0),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

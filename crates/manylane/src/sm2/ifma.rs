@@ -334,3 +334,141 @@ fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8) -> (El
     let minus = Element::zero().sum().sub(&y.sum()).plus_p(2).carry();
     (x, y.select(&minus, negative))
 }
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+    use crate::sm2::field::P;
+
+    /// Limbs of 52 bits: those around multiples of p and at the ends of limbs, and any others.
+    fn numbers() -> Vec<[u64; 5]> {
+        const MASK: u64 = (1 << 52) - 1;
+        let p = BigUint::from_bytes_le(P.map(u64::to_le_bytes).as_flattened());
+        let split = |a: &BigUint| {
+            core::array::from_fn(|i| {
+                let limb = (a >> (52 * i)) & BigUint::from(MASK);
+                limb.to_u64_digits().first().copied().unwrap_or(0)
+            })
+        };
+        let near = (0_u32..=15).flat_map(|k| {
+            [0_u32, 1, 2].into_iter().flat_map(move |i| [(k, i, true), (k, i, false)])
+        });
+        let near = near.filter_map(|(k, i, above)| match above {
+            true => Some(split(&(&p * k + i))),
+            false => (k > 0).then(|| split(&(&p * k - i))),
+        });
+        let ends = (0..32).map(|set| core::array::from_fn(|i| (set >> i & 1) * MASK));
+        let mut state = 1_u64;
+        let any = core::iter::repeat_with(|| {
+            core::array::from_fn(|_| {
+                state =
+                    state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                (state ^ state >> 29) & MASK
+            })
+        });
+        near.chain(ends).chain(any.take(200)).collect()
+    }
+
+    fn big(limbs: &[i64; 5]) -> BigUint {
+        let limb = |i: usize| BigUint::from(u64::try_from(limbs[i]).expect("not negative"));
+        (0..5).map(|i| limb(i) << (52 * i)).sum()
+    }
+
+    /// The element of which each lane is one of `LANES` numbers.
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn element(numbers: &[[u64; 5]]) -> Element {
+        let mut limbs = [_mm512_setzero_si512(); 5];
+        for i in 0..5 {
+            limbs[i] = load(&core::array::from_fn(|lane| numbers[lane][i]));
+        }
+        Element(limbs)
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn lanes(a: &Element) -> [BigUint; LANES] {
+        let mut limbs = [[0; LANES]; 5];
+        for i in 0..5 {
+            store(&mut limbs[i], a.0[i]);
+        }
+        core::array::from_fn(|lane| big(&core::array::from_fn(|i| limbs[i][lane].cast_signed())))
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn check_field() {
+        let p = BigUint::from_bytes_le(P.map(u64::to_le_bytes).as_flattened());
+        let r = BigUint::from(1_u32) << 260;
+        let numbers = numbers();
+        let mut order: Vec<usize> = (0..numbers.len()).collect();
+        for turn in 0..25 {
+            order.rotate_left(turn);
+            let other: Vec<[u64; 5]> = order.iter().map(|&i| numbers[i]).collect();
+            for (a, b) in numbers.chunks_exact(LANES).zip(other.chunks_exact(LANES)) {
+                let (a, b) = (element(a), element(b));
+                let (numbers_a, numbers_b) = (lanes(&a), lanes(&b));
+                let (product, square) = (lanes(&a.mul(&b).carry()), lanes(&a.sqr().carry()));
+                let half = lanes(&a.mul(&b).half().carry());
+                let difference = lanes(
+                    &a.sum()
+                        .fold()
+                        .carry()
+                        .sum()
+                        .sub(&b.sum().fold().carry().sum())
+                        .plus_p(3)
+                        .carry(),
+                );
+                let canonical = a.sum().fold().carry().sum().fold().plus_p(-1).carry().canonical();
+                let zeros = canonical.is_zero();
+                let canonical = lanes(&canonical);
+                for lane in 0..LANES {
+                    let (a, b) = (&numbers_a[lane], &numbers_b[lane]);
+                    assert!(&product[lane] * &r % &p == a * b % &p, "{a} times {b}");
+                    assert!(&product[lane] * &r < a * b + &p * &r, "{a} times {b}");
+                    assert!(&square[lane] * &r % &p == a * a % &p, "{a} squared");
+                    assert!(
+                        &half[lane] * 2_u32 % &p == &product[lane] % &p,
+                        "half of {a} times {b}"
+                    );
+                    assert!((&difference[lane] + b) % &p == a % &p, "{a} less {b}");
+                    assert!(canonical[lane] == a % &p, "{a}");
+                    assert_eq!(zeros >> lane & 1 == 1, canonical[lane] == BigUint::ZERO, "{a}");
+                }
+            }
+        }
+    }
+
+    /// Numbers of any size, below p or not, against a library of large numbers.
+    #[test]
+    fn field_operations() {
+        if Ifma::get().is_some() {
+            // SAFETY: the token proves the features.
+            unsafe { check_field() }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn check_words() {
+        let edges = [0, 1, 2, 1 << 52, (1 << 52) - 1, u64::MAX, u64::MAX - 1, 1 << 63];
+        let p_less_one = [P[0] - 1, P[1], P[2], P[3]];
+        for (a, b) in edges.into_iter().flat_map(|a| edges.map(|b| (a, b))) {
+            let numbers = [[a, b, a, b >> 1], [b, a, a, 0], [a, a, b, a >> 1], p_less_one];
+            let limb = |i: usize| core::array::from_fn(|lane| numbers[lane % 4][i]);
+            let words = [load(&limb(0)), load(&limb(1)), load(&limb(2)), load(&limb(3))];
+            let out = to_words(&from_words(&words));
+            for i in 0..4 {
+                let mut lanes = [0; LANES];
+                store(&mut lanes, out[i]);
+                assert_eq!(lanes, limb(i), "limb {i} of {a:#x}, {b:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_come_back() {
+        if Ifma::get().is_some() {
+            // SAFETY: the token proves the features.
+            unsafe { check_words() }
+        }
+    }
+}

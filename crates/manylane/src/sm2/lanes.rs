@@ -190,10 +190,10 @@ fn from_lanes(sums: &ifma::Sums, out: &mut [Jacobian]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sm2::{limbs, scalar::N};
-    use std::time::Instant;
+    use crate::sm2::{key::Ephemeral, limbs, scalar::N};
 
-    /// Numbers that lead the windows to their ends, and any others.
+    /// Numbers that lead the windows to their ends, those of equal points in the last sum among them,
+    /// and any others.
     fn numbers() -> Vec<Scalar> {
         let near_n = (1..70).map(|i| limbs::sub(&N, &[i, 0, 0, 0]).0);
         let small = (1..70).map(|i| [i, 0, 0, 0]);
@@ -203,83 +203,72 @@ mod tests {
             state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
             state ^ state >> 29
         };
-        let any: Vec<_> = (0..605).map(|_| [any(), any(), any(), any()]).collect();
+        let any: Vec<_> = (0..600).map(|_| [any(), any(), any(), any()]).collect();
         near_n.chain(small).chain(powers).chain(any).map(|k| Scalar::reduced(&k)).collect()
     }
 
-    /// All counts of lanes, and all lanes, against one by one.
+    /// Every number by itself, and then in batches of all sizes, so that it comes to all lanes.
     #[test]
     fn side_by_side_as_one_by_one() {
         let lanes = Lanes::best();
         let numbers = numbers();
-        let points = {
-            let mut sums = vec![Jacobian::INFINITY; numbers.len()];
-            with_field!(lanes.cell, f => for (k, sum) in numbers.iter().rev().zip(&mut sums) { *sum = base::mul(f, k) });
-            let mut points = vec![Affine::default(); numbers.len()];
-            lanes.to_affine(&sums, &mut points);
-            with_field!(lanes.cell, f => for (sum, point) in sums.iter().zip(&points) {
-                let affine = sum.to_affine(f);
-                assert_eq!((affine.x.0, affine.y.0), (point.x.0, point.y.0));
-            });
-            points
-        };
-        let mut at = 0;
-        for count in (0..=35).cycle() {
-            if at + count > numbers.len() {
-                break;
+        let affine = |sum: &Jacobian| with_field!(lanes.cell, f => sum.to_affine(f));
+        let words = |p: &Affine| (p.x.0, p.y.0);
+        let of_base: Vec<Affine> = numbers
+            .iter()
+            .map(|k| affine(&with_field!(lanes.cell, f => base::mul(f, k))))
+            .collect();
+        let points: Vec<Affine> = of_base.iter().rev().copied().collect();
+        let multiples: Vec<Affine> = numbers
+            .iter()
+            .zip(&points)
+            .map(|(k, p)| affine(&with_field!(lanes.cell, f => mul::mul(f, k, p))))
+            .collect();
+        let mut start = 0;
+        for count in (0..=19).cycle().take(200) {
+            let range = start..start + count;
+            let (k, p) = (&numbers[range.clone()], &points[range.clone()]);
+            let mut sums = vec![Jacobian::default(); 2 * count];
+            let mut results = vec![Affine::default(); 2 * count];
+            lanes.multiply(k, p, &mut sums[..count]);
+            lanes.multiply_base(k, &mut sums[count..]);
+            lanes.to_affine(&sums, &mut results);
+            for (i, expected) in multiples[range.clone()].iter().chain(&of_base[range]).enumerate()
+            {
+                let k = k[i % count].0;
+                assert_eq!(words(&results[i]), words(expected), "{i} of {count}: {k:x?}");
             }
-            let (k, p) = (&numbers[at..at + count], &points[at..at + count]);
-            at += count;
-            let mut sums = vec![Jacobian::INFINITY; count];
-            let mut affine = vec![Affine::default(); count];
-            for base in [false, true] {
-                match base {
-                    false => lanes.multiply(k, p, &mut sums),
-                    true => lanes.multiply_base(k, &mut sums),
-                }
-                lanes.to_affine(&sums, &mut affine);
-                for i in 0..count {
-                    let expected = with_field!(lanes.cell, f => match base {
-                        false => mul::mul(f, &k[i], &p[i]).to_affine(f),
-                        true => base::mul(f, &k[i]).to_affine(f),
-                    });
-                    assert_eq!(
-                        (affine[i].x.0, affine[i].y.0),
-                        (expected.x.0, expected.y.0),
-                        "{i} of {count}, {:x?}, of G: {base}",
-                        k[i].0
-                    );
-                }
-            }
+            start = (start + count) % (numbers.len() - 19);
         }
     }
 
     #[test]
-    fn speed() {
+    fn infinity_does_not_spoil_the_others_inverses() {
         let lanes = Lanes::best();
+        let point = Jacobian::from(&base::small_vartime(5));
+        let mut results = [Affine::default(); 3];
+        lanes.to_affine(&[point, Jacobian::INFINITY, point], &mut results);
+        let expected = base::small_vartime(5);
+        for (result, expected) in results.iter().zip([expected, Affine::default(), expected]) {
+            assert_eq!((result.x.0, result.y.0), (expected.x.0, expected.y.0));
+        }
+    }
+
+    #[test]
+    fn batches_of_any_size_are_shared_points_and_ephemerals() {
         let numbers = numbers();
-        let mut sums = vec![Jacobian::INFINITY; 64];
-        let k = &numbers[numbers.len() - 64..];
-        let p = vec![base::small_vartime(3); 64];
-        for (name, lanes) in [("ifma", lanes), ("one", Lanes { ifma: None, ..lanes })] {
-            for n in [8, 16, 64] {
-                let best = |f: &mut dyn FnMut()| {
-                    (0..50)
-                        .map(|_| {
-                            let t = Instant::now();
-                            f();
-                            t.elapsed().as_nanos()
-                        })
-                        .min()
-                        .unwrap() as f64
-                        / n as f64
-                        / 1000.0
-                };
-                let a = best(&mut || lanes.multiply(&k[..n], &p[..n], &mut sums[..n]));
-                let b = best(&mut || lanes.multiply_base(&k[..n], &mut sums[..n]));
-                let mut out = vec![Affine::default(); n];
-                let c = best(&mut || lanes.to_affine(&sums[..n], &mut out));
-                println!("{name} {n}: kP {a:.2} us, kG {b:.2} us, affine {c:.2}");
+        for count in [0, 1, 3, CHUNK, CHUNK + 1, 2 * CHUNK + 9] {
+            let k = &numbers[..count];
+            let p: Vec<Affine> =
+                (0..count).map(|i| base::small_vartime(i as u8 % 64 + 1)).collect();
+            let (mut points, mut shared) = (vec![[0; 64]; count], vec![[0; 64]; count]);
+            let mut c1 = vec![[0; 65]; count];
+            shared_points(k, &p, &mut points);
+            ephemerals(k, &p, &mut c1, &mut shared);
+            assert_eq!(points, shared);
+            for i in 0..count {
+                let one = Ephemeral::of(&PublicKey { point: p[i] }, &k[i]);
+                assert_eq!((c1[i], shared[i]), (one.c1, *one.shared), "{i} of {count}");
             }
         }
     }
