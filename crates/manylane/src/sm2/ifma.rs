@@ -38,13 +38,10 @@ struct Point {
     zz: Element,
 }
 
-/// Multiples of points with the powers of Z that an addition needs.
+/// A multiple with Z³, which an addition needs too.
 #[derive(Clone, Copy)]
-pub(super) struct Entry {
-    x: Element,
-    y: Element,
-    z: Element,
-    zz: Element,
+struct Entry {
+    point: Point,
     zzz: Element,
 }
 
@@ -143,39 +140,49 @@ impl Point {
     /// P + Q for finite points, Q ≠ ±P; and H and R, which tell whether that was so, below 3.4 p.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn plus(&self, q: &Entry) -> (Self, Element, Element) {
+    fn plus(&self, Entry { point: q, zzz: q_zzz }: &Entry, sum: &mut Point) -> (Element, Element) {
         let u1 = self.x.mul(&q.zz);
         let zzz = self.zz.mul(&self.z).carry();
         let u2 = q.x.mul(&self.zz);
-        let s1 = self.y.mul(&q.zzz).carry();
+        let s1 = self.y.mul(q_zzz).carry();
         let s2 = zzz.mul(&q.y);
         let h = u2.sub(&u1).plus_p(2).carry();
         let r = s2.sub(&s1.sum()).plus_p(2).carry();
         let z = self.z.mul(&q.z).carry();
-        (chord(&u1.carry(), &s1, &h, &r, &z, 4), h, r)
+        chord(&u1.carry(), &s1, &h, &r, &z, sum, 4);
+        (h, r)
     }
 
     /// As [`plus`](Self::plus), for a Q whose Z is 1. H < 4.3 p, R < 6.4 p.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn plus_affine(&self, x: &Element, y: &Element) -> Self {
-        let u2 = x.mul(&self.zz);
+    fn plus_affine(&self, q: &Point, sum: &mut Point) {
+        let u2 = q.x.mul(&self.zz);
         let zzz = self.zz.mul(&self.z).carry();
-        let s2 = zzz.mul(y);
+        let s2 = zzz.mul(&q.y);
         let h = u2.sub(&self.x.sum()).plus_p(3).carry();
         let r = s2.sub(&self.y.sum()).plus_p(5).carry();
-        chord(&self.x, &self.y, &h, &r, &self.z, 5)
+        chord(&self.x, &self.y, &h, &r, &self.z, sum, 5);
     }
 
+    /// P = `sum`, unless one of its terms is infinity: then the other; `p` and `q` tell in which lanes.
+    #[inline(never)]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    fn set_sum(&mut self, sum: &Point, other: &Point, p: __mmask8, q: __mmask8) {
+        self.x = sum.x.select(&other.x, p).select(&self.x, q);
+        self.y = sum.y.select(&other.y, p).select(&self.y, q);
+        self.z = sum.z.select(&other.z, p).select(&self.z, q);
+        self.zz = sum.zz.select(&other.zz, p).select(&self.zz, q);
+    }
+
+    /// P = `b` where the bit of `mask` is set.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
-    fn select(&self, b: &Self, mask: __mmask8) -> Self {
-        Point {
-            x: self.x.select(&b.x, mask),
-            y: self.y.select(&b.y, mask),
-            z: self.z.select(&b.z, mask),
-            zz: self.zz.select(&b.zz, mask),
-        }
+    fn set(&mut self, b: &Point, mask: __mmask8) {
+        self.x = self.x.select(&b.x, mask);
+        self.y = self.y.select(&b.y, mask);
+        self.z = self.z.select(&b.z, mask);
+        self.zz = self.zz.select(&b.zz, mask);
     }
 
     #[inline]
@@ -195,7 +202,7 @@ impl Point {
 /// r < 6.4 p, H³ < 1.6, UH² < 1.3 and SH³ < 1.5 p; so Y < 5 p.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn chord(u: &Element, s: &Element, h: &Element, r: &Element, z: &Element, k: i64) -> Point {
+fn chord(u: &Element, s: &Element, h: &Element, r: &Element, z: &Element, sum: &mut Point, k: i64) {
     let hh = h.sqr().carry();
     let z = z.mul(h).carry();
     let rr = r.sqr();
@@ -204,38 +211,31 @@ fn chord(u: &Element, s: &Element, h: &Element, r: &Element, z: &Element, k: i64
     let zz = z.sqr().carry();
     let x = rr.sub(&hhh).sub(&v).sub(&v).plus_p(k).fold().carry();
     let t = v.sub(&x.sum()).plus_p(3).carry();
-    let y = r.mul(&t).sub(&s.mul(&hhh.carry())).plus_p(2).carry();
-    Point { x, y, z, zz }
-}
-
-impl Entry {
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512ifma")]
-    fn of(p: &Point) -> Self {
-        Entry { x: p.x, y: p.y, z: p.z, zz: p.zz, zzz: p.zz.mul(&p.z).carry() }
-    }
+    sum.x = x;
+    sum.y = r.mul(&t).sub(&s.mul(&hhh.carry())).plus_p(2).carry();
+    (sum.z, sum.zz) = (z, zz);
 }
 
 /// The entry of each lane's digit from a table that is read as a whole, with the sign of the digit;
 /// zeros for a digit of zero.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn lookup(table: &[Entry; 16], digits: __m512i, negative: __mmask8) -> Entry {
+fn lookup(table: &[Entry; 16], digits: __m512i, negative: __mmask8, out: &mut Entry) {
     let zero = Element::zero();
-    let mut out = Entry { x: zero, y: zero, z: zero, zz: zero, zzz: zero };
-    for (entry, wanted) in table.iter().zip(1..) {
+    let (mut x, mut y, mut z, mut zz, mut zzz) = (zero, zero, zero, zero, zero);
+    for (Entry { point, zzz: entry_zzz }, wanted) in table.iter().zip(1..) {
         let mask = equal(digits, wanted);
         for i in 0..5 {
-            out.x.0[i] = or_if(out.x.0[i], mask, entry.x.0[i]);
-            out.y.0[i] = or_if(out.y.0[i], mask, entry.y.0[i]);
-            out.z.0[i] = or_if(out.z.0[i], mask, entry.z.0[i]);
-            out.zz.0[i] = or_if(out.zz.0[i], mask, entry.zz.0[i]);
-            out.zzz.0[i] = or_if(out.zzz.0[i], mask, entry.zzz.0[i]);
+            x.0[i] = or_if(x.0[i], mask, point.x.0[i]);
+            y.0[i] = or_if(y.0[i], mask, point.y.0[i]);
+            z.0[i] = or_if(z.0[i], mask, point.z.0[i]);
+            zz.0[i] = or_if(zz.0[i], mask, point.zz.0[i]);
+            zzz.0[i] = or_if(zzz.0[i], mask, entry_zzz.0[i]);
         }
     }
-    let minus = zero.sum().sub(&out.y.sum()).plus_p(5).carry();
-    out.y = out.y.select(&minus, negative);
-    out
+    let minus = zero.sum().sub(&y.sum()).plus_p(5).carry();
+    out.point = Point { x, y: y.select(&minus, negative), z, zz };
+    out.zzz = zzz;
 }
 
 /// k·P of eight numbers in [1, n − 1] and points.
@@ -252,44 +252,55 @@ fn multiples(k: &Numbers, p: &Points, out: &mut Sums) {
         (x[i], y[i]) = (load(&p[0][i]), load(&p[1][i]));
     }
     let numbers = twice(k);
-    let (one, x, y) = (Element::splat(&ONE), from_words(&x), from_words(&y));
-    let mut table = [Entry { x, y, z: one, zz: one, zzz: one }; 16];
-    for i in 1..16 {
+    let (zero, one) = (Element::zero(), Element::splat(&ONE));
+    let none = Entry { point: Point { x: zero, y: zero, z: zero, zz: zero }, zzz: zero };
+    let p = Point { x: from_words(&x), y: from_words(&y), z: one, zz: one };
+    let mut table = [none; 16];
+    (table[0].point, table[1].point) = (p, p);
+    table[1].point.double();
+    for i in 2..16 {
         // Of points with different factors below n: no exception.
-        let from = &table[if i % 2 == 1 { i / 2 } else { i - 1 }];
-        let mut multiple = Point { x: from.x, y: from.y, z: from.z, zz: from.zz };
-        match i % 2 {
-            1 => multiple.double(),
-            _ => multiple = multiple.plus_affine(&x, &y),
-        }
-        table[i] = Entry::of(&multiple);
+        let (before, from) = table.split_at_mut(i);
+        before[i - 1].point.plus_affine(&p, &mut from[0].point);
     }
-    let mut sum = Point { x: one, y: one, z: one, zz: one };
-    let mut infinite = 0xff;
-    for window in (0..WINDOWS).rev() {
-        if window < WINDOWS - 1 {
-            for _ in 0..W {
-                sum.double();
-            }
+    for entry in &mut table {
+        entry.zzz = entry.point.zz.mul(&entry.point.z).carry();
+    }
+    let (mut next, mut entry) = (none.point, none);
+    let (negative, digits) = signed_digits(&numbers, W, WINDOWS - 1);
+    lookup(&table, digits, negative, &mut entry);
+    let mut sum = entry.point;
+    let mut infinite = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
+    for window in (1..WINDOWS - 1).rev() {
+        // Nonsense before the first digit, but in lanes that are infinite then.
+        for _ in 0..W {
+            sum.double();
         }
         let (negative, digits) = signed_digits(&numbers, W, window);
-        let none = _mm512_cmpeq_epi64_mask(digits, zero);
-        let entry = lookup(&table, digits, negative);
-        let (mut next, h, r) = sum.plus(&entry);
-        if window == 0 {
-            let is_zero = |a: &Element| a.mul(&one).carry().canonical().is_zero();
-            let equal = is_zero(&h) & is_zero(&r);
-            let mut double = sum;
-            double.double();
-            next = next.select(&double, equal);
-        }
-        let first = Point { x: entry.x, y: entry.y, z: entry.z, zz: entry.zz };
-        sum = next.select(&first, infinite).select(&sum, none);
+        let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
+        lookup(&table, digits, negative, &mut entry);
+        sum.plus(&entry, &mut next);
+        sum.set_sum(&next, &entry.point, infinite, none);
         infinite &= none;
     }
+    for _ in 0..W {
+        sum.double();
+    }
+    // The last one may be of equal points.
+    let (negative, digits) = signed_digits(&numbers, W, 0);
+    lookup(&table, digits, negative, &mut entry);
+    let (h, r) = sum.plus(&entry, &mut next);
+    let is_zero = |a: &Element| a.mul(&one).carry().canonical().is_zero();
+    let mut twice = sum;
+    twice.double();
+    next.set(&twice, is_zero(&h) & is_zero(&r));
+    let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
+    sum.set_sum(&next, &entry.point, infinite, none);
     sum.store(out);
-    let zero = Element::zero();
-    table.fill(Entry { x: zero, y: zero, z: zero, zz: zero, zzz: zero });
+    for entry in &mut table {
+        entry.point = Point { x: zero, y: zero, z: zero, zz: zero };
+        entry.zzz = zero;
+    }
     optimization_barrier(&table);
 }
 
@@ -302,25 +313,25 @@ pub(super) fn multiply_base(_: Ifma, k: &Numbers, out: &mut Sums) {
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn multiples_of_base(k: &Numbers, out: &mut Sums) {
     let numbers = twice(k);
-    let one = Element::splat(&ONE);
-    let mut sum = Point { x: one, y: one, z: one, zz: one };
+    let (zero, one) = (Element::zero(), Element::splat(&ONE));
+    let mut sum = Point { x: zero, y: zero, z: one, zz: one };
+    let (mut next, mut entry) = (sum, sum);
     let mut infinite = 0xff;
     for (window, table) in (0..).zip(base::windows()) {
         let (negative, digits) = signed_digits(&numbers, base::W, window);
         let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
-        let (x, y) = lookup_base(table, digits, negative);
-        let next = sum.plus_affine(&x, &y);
-        let first = Point { x, y, z: one, zz: one };
-        sum = next.select(&first, infinite).select(&sum, none);
+        lookup_base(table, digits, negative, &mut entry);
+        sum.plus_affine(&entry, &mut next);
+        sum.set_sum(&next, &entry, infinite, none);
         infinite &= none;
     }
     sum.store(out);
 }
 
-/// As [`lookup`], from a window of the table of G.
+/// As [`lookup`], x and y from a window of the table of G.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8) -> (Element, Element) {
+fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8, out: &mut Point) {
     let zero = _mm512_setzero_si512();
     let (mut x, mut y) = ([zero; 4], [zero; 4]);
     for (entry, wanted) in table.iter().zip(1..) {
@@ -330,9 +341,10 @@ fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8) -> (El
             y[i] = or_if(y[i], mask, _mm512_set1_epi64(entry[4 + i].cast_signed()));
         }
     }
-    let (x, y) = (from_words(&x), from_words(&y));
+    let y = from_words(&y);
     let minus = Element::zero().sum().sub(&y.sum()).plus_p(2).carry();
-    (x, y.select(&minus, negative))
+    out.x = from_words(&x);
+    out.y = y.select(&minus, negative);
 }
 
 #[cfg(test)]
