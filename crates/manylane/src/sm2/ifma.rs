@@ -85,7 +85,7 @@ fn or_if(a: __m512i, mask: __m512i, b: __m512i) -> __m512i {
 /// Twice the numbers, of which windows are cut.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn twice(numbers: &Numbers) -> [__m512i; 5] {
+fn doubled(numbers: &Numbers) -> [__m512i; 5] {
     let mut out = [_mm512_setzero_si512(); 5];
     for i in 0..4 {
         let limb = load(&numbers[i]);
@@ -113,6 +113,13 @@ fn signed_digits(twice: &[__m512i; 5], w: u32, window: u32) -> (__mmask8, __m512
     let negative = _mm512_test_epi64_mask(bits, _mm512_set1_epi64(1 << w));
     bits = _mm512_mask_xor_epi64(bits, negative, bits, mask);
     (negative, _mm512_srli_epi64::<1>(_mm512_add_epi64(bits, _mm512_set1_epi64(1))))
+}
+
+/// The lanes whose digit is zero.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn zeros(digits: __m512i) -> __mmask8 {
+    _mm512_testn_epi64_mask(digits, digits)
 }
 
 impl Point {
@@ -238,70 +245,93 @@ fn lookup(table: &[Entry; 16], digits: __m512i, negative: __mmask8, out: &mut En
     out.zzz = zzz;
 }
 
-/// k·P of eight numbers in [1, n − 1] and points.
-pub(super) fn multiply(_: Ifma, k: &Numbers, p: &Points, out: &mut Sums) {
-    // SAFETY: the token proves the features.
-    unsafe { multiples(k, p, out) }
-}
-
+/// 1 … 16 times the points.
+#[inline(never)]
 #[target_feature(enable = "avx512f,avx512ifma")]
-fn multiples(k: &Numbers, p: &Points, out: &mut Sums) {
+fn tabulate(p: &Points, table: &mut [Entry; 16]) {
     let zero = _mm512_setzero_si512();
     let (mut x, mut y) = ([zero; 4], [zero; 4]);
     for i in 0..4 {
         (x[i], y[i]) = (load(&p[0][i]), load(&p[1][i]));
     }
-    let numbers = twice(k);
-    let (zero, one) = (Element::zero(), Element::splat(&ONE));
-    let none = Entry { point: Point { x: zero, y: zero, z: zero, zz: zero }, zzz: zero };
-    let p = Point { x: from_words(&x), y: from_words(&y), z: one, zz: one };
-    let mut table = [none; 16];
-    (table[0].point, table[1].point) = (p, p);
+    let one = Element::splat(&ONE);
+    table[0].point = Point { x: from_words(&x), y: from_words(&y), z: one, zz: one };
+    table[1].point = table[0].point;
     table[1].point.double();
     for i in 2..16 {
         // Of points with different factors below n: no exception.
         let (before, from) = table.split_at_mut(i);
-        before[i - 1].point.plus_affine(&p, &mut from[0].point);
+        before[i - 1].point.plus_affine(&before[0].point, &mut from[0].point);
     }
-    for entry in &mut table {
+    for entry in table {
         entry.zzz = entry.point.zz.mul(&entry.point.z).carry();
     }
-    let (mut next, mut entry) = (none.point, none);
+}
+
+/// What [`multiples`] computes with: in its caller's frame, as it is too large for one that is probed
+/// page by page, where the check of the object code would lose sight of it.
+struct Work {
+    table: [Entry; 16],
+    entry: Entry,
+    sum: Point,
+    next: Point,
+    twice: Point,
+}
+
+fn wipe(work: &mut Work) {
+    // SAFETY: vectors of zeros.
+    *work = unsafe { ::core::mem::zeroed() };
+    optimization_barrier(work);
+}
+
+/// k·P of eight numbers in [1, n − 1] and points.
+#[inline]
+pub(super) fn multiply(_: Ifma, k: &Numbers, p: &Points, out: &mut Sums) {
+    // SAFETY: vectors of zeros.
+    let mut work: Work = unsafe { ::core::mem::zeroed() };
+    // SAFETY: the token proves the features.
+    unsafe { multiples(k, p, out, &mut work) };
+    wipe(&mut work);
+}
+
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn multiples(
+    k: &Numbers,
+    p: &Points,
+    out: &mut Sums,
+    Work { table, entry, sum, next, twice }: &mut Work,
+) {
+    tabulate(p, table);
+    let numbers = doubled(k);
     let (negative, digits) = signed_digits(&numbers, W, WINDOWS - 1);
-    lookup(&table, digits, negative, &mut entry);
-    let mut sum = entry.point;
-    let mut infinite = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
+    lookup(table, digits, negative, entry);
+    sum.set_sum(next, &entry.point, 0xff, 0);
+    let mut infinite = zeros(digits);
     for window in (1..WINDOWS - 1).rev() {
         // Nonsense before the first digit, but in lanes that are infinite then.
         for _ in 0..W {
             sum.double();
         }
         let (negative, digits) = signed_digits(&numbers, W, window);
-        let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
-        lookup(&table, digits, negative, &mut entry);
-        sum.plus(&entry, &mut next);
-        sum.set_sum(&next, &entry.point, infinite, none);
-        infinite &= none;
+        lookup(table, digits, negative, entry);
+        sum.plus(entry, next);
+        sum.set_sum(next, &entry.point, infinite, zeros(digits));
+        infinite &= zeros(digits);
     }
     for _ in 0..W {
         sum.double();
     }
     // The last one may be of equal points.
     let (negative, digits) = signed_digits(&numbers, W, 0);
-    lookup(&table, digits, negative, &mut entry);
-    let (h, r) = sum.plus(&entry, &mut next);
+    lookup(table, digits, negative, entry);
+    let (h, r) = sum.plus(entry, next);
+    let one = Element::splat(&ONE);
     let is_zero = |a: &Element| a.mul(&one).carry().canonical().is_zero();
-    let mut twice = sum;
+    twice.set_sum(sum, sum, 0, 0);
     twice.double();
-    next.set(&twice, is_zero(&h) & is_zero(&r));
-    let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
-    sum.set_sum(&next, &entry.point, infinite, none);
+    next.set(twice, is_zero(&h) & is_zero(&r));
+    sum.set_sum(next, &entry.point, infinite, zeros(digits));
     sum.store(out);
-    for entry in &mut table {
-        entry.point = Point { x: zero, y: zero, z: zero, zz: zero };
-        entry.zzz = zero;
-    }
-    optimization_barrier(&table);
 }
 
 /// k·G of eight numbers in [1, n − 1].
@@ -312,18 +342,17 @@ pub(super) fn multiply_base(_: Ifma, k: &Numbers, out: &mut Sums) {
 
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn multiples_of_base(k: &Numbers, out: &mut Sums) {
-    let numbers = twice(k);
+    let numbers = doubled(k);
     let (zero, one) = (Element::zero(), Element::splat(&ONE));
     let mut sum = Point { x: zero, y: zero, z: one, zz: one };
     let (mut next, mut entry) = (sum, sum);
     let mut infinite = 0xff;
     for (window, table) in (0..).zip(base::windows()) {
         let (negative, digits) = signed_digits(&numbers, base::W, window);
-        let none = _mm512_cmpeq_epi64_mask(digits, _mm512_setzero_si512());
         lookup_base(table, digits, negative, &mut entry);
         sum.plus_affine(&entry, &mut next);
-        sum.set_sum(&next, &entry, infinite, none);
-        infinite &= none;
+        sum.set_sum(&next, &entry, infinite, zeros(digits));
+        infinite &= zeros(digits);
     }
     sum.store(out);
 }
