@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use super::ifma;
 use super::{
     PublicKey, base,
-    field::{Cell, Fe, with_field},
+    field::{Cell, with_field},
     key::coordinates,
     mul,
     point::{Affine, Jacobian, to_affine_all},
@@ -84,14 +84,15 @@ impl Lanes {
     /// If there are not as many points and places as numbers.
     pub(super) fn multiply(self, k: &[Scalar], p: &[Affine], out: &mut [Jacobian]) {
         assert!(k.len() == p.len() && k.len() == out.len(), "numbers, points and places");
-        let mut done = 0;
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = 0;
         #[cfg(target_arch = "x86_64")]
-        if let Some(ifma) = self.ifma {
-            done = in_groups(k.len(), |range| {
+        let done = self.ifma.map_or(0, |ifma| {
+            in_groups(k.len(), |range| {
                 let (k, p, out) = (&k[range.clone()], &p[range.clone()], &mut out[range]);
                 multiply(ifma, k, p, out);
-            });
-        }
+            })
+        });
         with_field!(self.cell, f => {
             for i in done..k.len() {
                 out[i] = mul::mul(f, &k[i], &p[i]);
@@ -105,14 +106,15 @@ impl Lanes {
     /// If there are not as many places as numbers.
     pub(super) fn multiply_base(self, k: &[Scalar], out: &mut [Jacobian]) {
         assert_eq!(k.len(), out.len(), "places for as many numbers");
-        let mut done = 0;
+        #[cfg(not(target_arch = "x86_64"))]
+        let done = 0;
         #[cfg(target_arch = "x86_64")]
-        if let Some(ifma) = self.ifma {
-            done = in_groups(k.len(), |range| {
+        let done = self.ifma.map_or(0, |ifma| {
+            in_groups(k.len(), |range| {
                 let (k, out) = (&k[range.clone()], &mut out[range]);
                 multiply_base(ifma, k, out);
-            });
-        }
+            })
+        });
         with_field!(self.cell, f => {
             for i in done..k.len() {
                 out[i] = base::mul(f, &k[i]);
@@ -182,7 +184,7 @@ fn numbers_of_lanes(k: &[Scalar]) -> Zeroizing<ifma::Numbers> {
 #[cfg(target_arch = "x86_64")]
 fn from_lanes(sums: &ifma::Sums, out: &mut [Jacobian]) {
     for (lane, out) in out.iter_mut().enumerate() {
-        let element = |c: usize| Fe(core::array::from_fn(|i| sums[c][i][lane]));
+        let element = |c: usize| super::field::Fe(core::array::from_fn(|i| sums[c][i][lane]));
         *out = Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) };
     }
 }
