@@ -3,6 +3,10 @@
 //! The formulas are those of `point.rs`, and which additions have exceptions is what `mul.rs` and `base.rs`
 //! say; but a lane cannot branch, and numbers are not below p ([`field`]). Infinity is therefore not
 //! known by Z but by a bit of each lane: a sum is infinite until its first digit that is not zero.
+//!
+//! On a Xeon of the Emerald Rapids family with other work beside: 7.6 µs a multiple where one by one takes
+//! 38, and 2.1 instead of 7.2 a multiple of G. Two vectors interleaved took 9.9: products of one fill both
+//! multipliers' ports nearly, and two tables are larger than the first cache.
 #![allow(unsafe_code)]
 
 mod field;
@@ -123,7 +127,7 @@ fn zeros(digits: __m512i) -> __mmask8 {
 }
 
 impl Point {
-    /// P = 2P. In multiples of p: (X + Z²)(X − Z² + 2p) < 3.6 · 4.1, so M < 3.3; S < 1.4; Y < 4.
+    /// P = 2P. In multiples of p: (X + Z²)(X − Z² + 2p) < 3.6 · 4.1, so M < 3.4; S < 1.4; Y < 4.
     #[inline(never)]
     #[target_feature(enable = "avx512f,avx512ifma")]
     fn double(&mut self) {

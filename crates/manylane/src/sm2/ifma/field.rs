@@ -2,8 +2,8 @@
 //!
 //! Limbs have 52 bits, what the multiplier takes, and elements are in Montgomery form with 2²⁶⁰. An
 //! element is a number below 2²⁶⁰, sixteen times p, that need not be below p: a product of a and b is
-//! below ab / 2²⁶⁰ + p, so those of small multiples of p come down by themselves, and `point.rs` of
-//! this folder says of each sum how many times p it is at most. Only what is carried ([`Sum::carry`])
+//! below ab / 2²⁶⁰ + p, so those of small multiples of p come down by themselves, and `ifma.rs`
+//! says of sums how many times p they are at most. Only what is carried ([`Sum::carry`])
 //! can be multiplied; sums have signed limbs until then, and many are carried but once.
 //!
 //! −p⁻¹ mod 2⁵² = 1, so each step of the reduction adds q·p for q the lowest limb itself. In signed limbs
