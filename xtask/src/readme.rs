@@ -4,6 +4,7 @@
 //! `bench/runs` that it quotes.
 
 mod gpu;
+mod sm2;
 
 use std::{fs, path::Path};
 
@@ -72,6 +73,8 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
         "peers" => peers(&read("summary.json")?),
         "gpu" => gpu::kernels(&read("summary.json")?),
         "gpu-host" => gpu::host(&read("summary.json")?),
+        "sm2" => sm2::calls(&read("summary.json")?),
+        "sm2-messages" => sm2::messages(&read("summary.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }

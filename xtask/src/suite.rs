@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     Result, amd, arm, cargo, constant_time, emulated, kernels, licences, needs, objcode, output_of,
-    readme, root, run_command, steps::Steps, tidy,
+    readme, root, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
@@ -47,6 +47,13 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         cargo()
             .args(["clippy", "--quiet", "--locked", "--workspace", "--all-targets"])
             .args(["--", "-D", "warnings"]),
+    );
+    // They need a nightly compiler to run, but not to be checked.
+    steps.command(
+        "fuzz targets",
+        cargo()
+            .args(["check", "--quiet", "--locked", "--bins", "--manifest-path", "fuzz/Cargo.toml"])
+            .env("CARGO_TARGET_DIR", target_dir().join("fuzz")),
     );
     steps.command(
         "documentation",

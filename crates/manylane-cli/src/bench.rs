@@ -8,7 +8,7 @@
 //! | `stats.rs`, `summarise.rs` | medians and intervals; from samples to figures |
 //! | `counts.rs` | what the counted operations allow |
 //! | `peers.rs` | other implementations, loaded at run time |
-//! | `sm3.rs`, `sm3_gpu.rs` | the suites of these names |
+//! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
 //! | `sensors.rs` | clock and energy of devices |
 //! | `published.rs` | figures of others, to set beside |
 //! | `plot.rs` | figures as pictures |
@@ -58,6 +58,7 @@ mod report;
 mod schema;
 mod sensors;
 mod setup;
+mod sm2;
 mod sm3;
 mod sm3_gpu;
 mod stats;
@@ -119,9 +120,10 @@ enum Command {
 }
 
 /// Every suite.
-const SUITES: [&str; 2] = [SM3, SM3_GPU];
+const SUITES: [&str; 3] = [SM3, SM3_GPU, SM2];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
+const SM2: &str = "sm2";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
@@ -184,8 +186,7 @@ fn measure(args: &Args) -> u8 {
         }
     };
     let others_load = load.of_others(setup.hardware.processors);
-    let published =
-        if suites.iter().any(|suite| suite == SM3_GPU) { published::figures() } else { Vec::new() };
+    let published = suites.iter().flat_map(|suite| published::figures(suite)).collect();
     let summary = Summary { others_load, published, ..summarise(setup, &plan, &logs) };
     let tables = report::tables(&plan, &summary);
     if let Some(folder) = &args.output {
@@ -228,6 +229,10 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
             Err(why) if named(SM3_GPU) || args.device != Device::Auto => return Err(why),
             Err(why) => complain!("suite {SM3_GPU} left out: {why}"),
         }
+    }
+    if named(SM2) || args.suites.is_empty() {
+        chosen.suites.push(SM2.to_owned());
+        chosen.plan.groups.extend(sm2::plan(args.quick).groups);
     }
     Ok(chosen)
 }

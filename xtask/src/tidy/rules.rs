@@ -21,6 +21,7 @@ const UNSAFE: [&str; 42] = [
     "crates/manylane-cli/src/bench/clock.rs",
     "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",
+    "crates/manylane-cli/src/bench/peers/sm2.rs",
     "crates/manylane-cli/src/bench/sm3_gpu/device.rs",
     "crates/manylane-cli/src/info/gpus/on_device.rs",
     "crates/manylane-cli/src/environment.rs",

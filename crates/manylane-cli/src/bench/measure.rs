@@ -80,6 +80,9 @@ type Times = Box<dyn FnMut(u32, &mut [u8]) -> Result<Timing, String>>;
 pub(super) enum Call {
     /// Does the work once, on the calling thread or while it waits; the runner takes the time.
     Here(Once),
+    /// The same for work that a call uses up: the first function makes it anew before each call, which
+    /// is no part of the time. A sample is one call.
+    Prepared(Box<dyn FnMut()>, Once),
     /// Does the work so many times and says how long that took: a device has its own clock.
     Elsewhere(Times),
 }
@@ -98,6 +101,14 @@ impl Call {
     /// A call that the runner times.
     pub(super) fn here(call: impl FnMut(&mut [u8]) + 'static) -> Self {
         Call::Here(Box::new(call))
+    }
+
+    /// A call that the runner times, of work that is prepared before each.
+    pub(super) fn prepared(
+        prepare: impl FnMut() + 'static,
+        call: impl FnMut(&mut [u8]) + 'static,
+    ) -> Self {
+        Call::Prepared(Box::new(prepare), Box::new(call))
     }
 
     /// A call that times itself.
@@ -119,6 +130,16 @@ impl Call {
                 let start = Instant::now();
                 (0..calls).for_each(|_| call(black_box(&mut *output)));
                 Ok(start.elapsed().as_secs_f64())
+            }
+            Call::Prepared(prepare, call) => {
+                let mut elapsed = Duration::ZERO;
+                for _ in 0..calls {
+                    prepare();
+                    let start = Instant::now();
+                    call(black_box(&mut *output));
+                    elapsed += start.elapsed();
+                }
+                Ok(elapsed.as_secs_f64())
             }
             Call::Elsewhere(call) => call(calls, output).map(|timing| timing.seconds),
         }
@@ -182,7 +203,7 @@ pub(super) struct Logs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Kept,
-    /// The thread lost its processor, or processor time and elapsed time differ.
+    /// The thread lost its processor too often, or processor time and elapsed time differ.
     Preempted,
     /// The clock before and after the sample could not be read or was not the same.
     Unsteady,
@@ -347,8 +368,10 @@ impl Runner {
         calls: u32,
     ) -> Result<Sample, String> {
         let output = &mut contender.output[..];
-        let call = match &mut contender.call {
-            Call::Here(call) => call,
+        let mut nothing = || ();
+        let (prepare, call): (&mut dyn FnMut(), _) = match &mut contender.call {
+            Call::Here(call) => (&mut nothing, call),
+            Call::Prepared(prepare, call) => (prepare, call),
             // What disturbs a device shows in the spread of its samples only.
             Call::Elsewhere(call) => {
                 call(1, output)?;
@@ -367,7 +390,9 @@ impl Runner {
             Cores::One => (self.clock, Scope::Thread),
             Cores::All | Cores::Gpu { .. } => (None, Scope::Process),
         };
+        prepare();
         call(output);
+        prepare();
         let before = clock.map(Clock::read);
         let preemptions = os::preemptions(scope);
         let cpu_time = os::processor_time(Scope::Thread);
@@ -377,7 +402,7 @@ impl Runner {
         }
         let elapsed = start.elapsed();
         let cpu_time = os::processor_time(Scope::Thread).saturating_sub(cpu_time);
-        let preempted = os::preemptions(scope) != preemptions
+        let preempted = os::preemptions(scope) - preemptions > bearable_preemptions(elapsed)
             || cores == Cores::One && was_away(elapsed, cpu_time);
         let after = clock.map(Clock::read);
         let hz = match (before, after) {
@@ -408,6 +433,12 @@ fn was_away(elapsed: Duration, cpu_time: Duration) -> bool {
     elapsed.saturating_sub(cpu_time) > Duration::from_micros(5) + elapsed / 200
 }
 
+/// Preemptions that a sample of that length may have: none if it is short; one for each 10 ms of a long
+/// one, which no machine leaves alone for so long. What they took is for [`was_away`] to judge.
+fn bearable_preemptions(elapsed: Duration) -> i64 {
+    (elapsed.as_millis() / 10) as i64
+}
+
 /// The clock of a sample between two readings, if it was the same before and after.
 fn steady(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     super::clock::agreed(before?, after?)
@@ -415,6 +446,9 @@ fn steady(before: Option<f64>, after: Option<f64>) -> Option<f64> {
 
 /// Calls that fill a sample.
 fn calls_for(contender: &mut Contender, sample: Duration) -> Result<u32, String> {
+    if matches!(contender.call, Call::Prepared(..)) {
+        return Ok(1);
+    }
     let mut calls = 1_u32;
     loop {
         let elapsed = contender.call.times(calls, &mut contender.output)?;
@@ -498,6 +532,7 @@ mod tests {
         assert!(!was_away(ms(10), ms(10)) && !was_away(ms(10), ms(11)));
         assert!(!was_away(Duration::from_micros(10_040), ms(10)));
         assert!(was_away(ms(11), ms(10)));
+        assert_eq!([9, 10, 185].map(|n| bearable_preemptions(ms(n))), [0, 1, 18]);
         assert_eq!(steady(Some(3.0e9), None), None);
         assert_eq!(steady(Some(3.0e9), Some(2.8e9)), None);
         assert_eq!(steady(Some(3.0e9), Some(3.0e9)), Some(3.0e9));

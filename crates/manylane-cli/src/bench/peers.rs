@@ -58,7 +58,7 @@ macro_rules! functions {
         impl $table {
             /// # Safety
             /// The library's functions of these names must have these signatures.
-            unsafe fn load(library: &'static Library) -> Result<Self, String> {
+            unsafe fn load(library: &'static libloading::Library) -> Result<Self, String> {
                 Ok($table {
                     $($name: {
                         // SAFETY: the caller vouches for the signature.
@@ -70,6 +70,11 @@ macro_rules! functions {
         }
     };
 }
+
+pub(super) mod sm2;
+
+/// Names of OpenSSL's libcrypto, from version 3 on.
+const LIBCRYPTO: [&str; 3] = ["libcrypto.so.3", "libcrypto.3.dylib", "libcrypto-3-x64.dll"];
 
 functions!(OpenSslFunctions {
     OpenSSL_version(c_int) -> *const c_char;
@@ -100,7 +105,13 @@ struct OsslParam {
     return_size: usize,
 }
 
-/// OpenSSL's libcrypto, from version 3 on.
+impl OsslParam {
+    /// What ends a list of them.
+    const END: OsslParam =
+        OsslParam { key: null(), data_type: 0, data: null_mut(), data_size: 0, return_size: 0 };
+}
+
+/// OpenSSL's libcrypto.
 #[derive(Debug)]
 pub(super) struct OpenSsl {
     f: OpenSslFunctions,
@@ -122,7 +133,7 @@ impl OpenSsl {
     }
 
     fn load() -> Result<Self, String> {
-        let library = open(&["libcrypto.so.3", "libcrypto.3.dylib", "libcrypto-3-x64.dll"])?;
+        let library = open(&LIBCRYPTO)?;
         // SAFETY: the signatures are those of the headers of OpenSSL 3.
         let f = unsafe { OpenSslFunctions::load(library) }?;
         // SAFETY: a default context, a name that ends in zero, and no properties.
@@ -161,9 +172,7 @@ impl OpenSsl {
             return_size: usize::MAX,
         };
         const UTF8_STRING: c_uint = 4;
-        let end =
-            OsslParam { key: null(), data_type: 0, data: null_mut(), data_size: 0, return_size: 0 };
-        let params = [param(c"digest", UTF8_STRING, c"SM3"), end];
+        let params = [param(c"digest", UTF8_STRING, c"SM3"), OsslParam::END];
         // SAFETY: the context is live; the parameters end with an empty one and are only read.
         let ok = unsafe { (self.f.EVP_MAC_init)(context, [0].as_ptr(), 1, params.as_ptr()) };
         assert_eq!(ok, 1, "OpenSSL refused HMAC-SM3");

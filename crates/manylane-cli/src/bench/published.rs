@@ -1,6 +1,6 @@
-//! Figures of SM3 on GPUs that others have published, to set beside a run.
+//! Figures that others have published, to set beside a run.
 
-use super::model::Published;
+use super::{data::bytes_label, model::Published};
 
 const HI_SM3: &str = "HI-SM3, Tables 3 and 4";
 const SUN: &str = "Sun, Zhang, Ma 2021, Table 1";
@@ -32,8 +32,53 @@ const FIGURES: [Row; 15] = [
     (HASHCAT, "H100 SXM", "13.64 G candidates a second, one block each", 872.96, None, Some(3.34)),
 ];
 
-/// All of them.
-pub(super) fn figures() -> Vec<Published> {
+/// ParaSM2's lengths in KiB. (It says KB and MB; that these are powers of two is taken from their being
+/// powers of four.)
+const PARASM2_KIB: [u32; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+
+/// Source, device, work, and the milliseconds of each length.
+type Delays = (&'static str, &'static str, &'static str, [f64; 6]);
+
+const TABLE_3: &str = "ParaSM2, Table 3";
+const TABLE_4: &str = "ParaSM2, Table 4";
+const X86: &str = "Core i7-11700";
+const ARM: &str = "Kunpeng 920";
+
+const PARASM2: [Delays; 8] = [
+    (TABLE_3, X86, "ParaSM2, encrypt", [0.946, 1.844, 5.403, 19.779, 77.049, 301.14]),
+    (TABLE_3, X86, "SM2 digital envelope, encrypt", [1.26, 2.923, 9.136, 33.649, 131.882, 518.54]),
+    (TABLE_3, ARM, "ParaSM2, encrypt", [0.869, 1.631, 4.892, 17.596, 69.551, 271.08]),
+    (TABLE_3, ARM, "SM2 digital envelope, encrypt", [1.141, 2.476, 8.857, 31.623, 123.959, 482.85]),
+    (TABLE_4, X86, "ParaSM2, decrypt", [0.676, 1.689, 5.87, 22.55, 88.42, 353.68]),
+    (TABLE_4, X86, "SM2 digital envelope, decrypt", [0.962, 2.715, 8.023, 30.776, 124.829, 511.93]),
+    (TABLE_4, ARM, "ParaSM2, decrypt", [0.695, 1.818, 5.898, 22.532, 88.953, 351.21]),
+    (TABLE_4, ARM, "SM2 digital envelope, decrypt", [0.916, 2.501, 7.365, 28.621, 118.019, 472.09]),
+];
+
+/// Those that belong to a suite.
+pub(super) fn figures(suite: &str) -> Vec<Published> {
+    match suite {
+        super::SM3_GPU => sm3_gpu(),
+        super::SM2 => PARASM2.iter().flat_map(parasm2).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn parasm2(&(source, device, work, delays): &Delays) -> impl Iterator<Item = Published> {
+    PARASM2_KIB.into_iter().zip(delays).map(move |(kib, ms)| {
+        let bytes = u64::from(kib) << 10;
+        Published {
+            source: source.to_owned(),
+            device: device.to_owned(),
+            work: format!("{work} {}", bytes_label(bytes)),
+            gb_per_s: bytes as f64 / ms / 1e6,
+            latency_ms: Some(ms),
+            bytes_per_sm_clock: None,
+        }
+    })
+}
+
+fn sm3_gpu() -> Vec<Published> {
     let figure =
         |(source, device, work, gb_per_s, latency_ms, bytes_per_sm_clock): Row| Published {
             source: source.to_owned(),

@@ -6,6 +6,7 @@ use super::{
     data::bytes_label,
     measure::{Cores, Group, Plan},
     model::{Figure, Measured, Metric, Published, Ratio, Setup, Summary},
+    sm2,
 };
 
 /// A table of text.
@@ -60,8 +61,10 @@ impl Table {
 /// The tables of a run: one for each part of a suite.
 pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
+    let mut in_pairs: Option<Table> = None;
     for group in &plan.groups {
         if tables.last().is_none_or(|table| table.title != group.part) {
+            tables.extend(in_pairs.take());
             tables.push(match group.cores {
                 Cores::Gpu { .. } => empty_gpu_table(group),
                 Cores::One | Cores::All => empty_table(group),
@@ -76,8 +79,11 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
                 Cores::One | Cores::All => row(parameter, group, measured, summary),
             });
         }
-        tables.extend(pairs(group, summary));
+        let rows = pairs(group, summary);
+        in_pairs.get_or_insert_with(|| empty_table_of_pairs(group)).rows.extend(rows);
     }
+    tables.extend(in_pairs);
+    tables.extend(sm2::predictions(summary));
     tables.extend(plan.latencies.iter().map(|group| {
         Table {
             title: group.part.to_owned(),
@@ -125,19 +131,25 @@ fn published(summary: &Summary) -> Table {
 }
 
 /// Ratios to others than the group's base.
-fn pairs(group: &Group, summary: &Summary) -> Option<Table> {
+fn pairs(group: &Group, summary: &Summary) -> Vec<Vec<String>> {
     let ratios = summary.ratios.iter().filter(|ratio| {
         ratio.group == group.id && group.base.is_none_or(|base| ratio.base != base)
     });
-    let row = |ratio: &Ratio| {
+    let row = |(i, ratio): (usize, &Ratio)| {
         let figure = ratio.figure;
+        let parameter = if i == 0 { group.parameter.clone() } else { String::new() };
         let speed = format!("{:.1}%", figure.median * 100.0);
-        vec![ratio.contender.clone(), ratio.base.clone(), speed, half_width(figure)]
+        vec![parameter, ratio.contender.clone(), ratio.base.clone(), speed, half_width(figure)]
     };
-    let rows: Vec<_> = ratios.map(row).collect();
-    let title = format!("{}: speed of one in relation to another", group.part);
-    let columns = vec!["contender", "in relation to", "speed", "±95%"];
-    (!rows.is_empty()).then_some(Table { title, columns, rows })
+    ratios.enumerate().map(row).collect()
+}
+
+fn empty_table_of_pairs(group: &Group) -> Table {
+    Table {
+        title: format!("{}: speed of one in relation to another", group.part),
+        columns: vec!["work", "contender", "in relation to", "speed", "±95%"],
+        rows: Vec::new(),
+    }
 }
 
 fn empty_table(group: &Group) -> Table {

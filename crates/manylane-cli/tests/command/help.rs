@@ -17,7 +17,7 @@ fn help_says_what_matters() {
         assert!(help.contains(words), "{words}");
     }
     let all = run(command().arg("--help"), b"").is_fine().text();
-    for verb in ["sum", "bench", "info", "completions", "man"] {
+    for verb in ["sum", "sm2", "bench", "info", "completions", "man"] {
         assert!(all.contains(&format!("\n  {verb} ")), "{verb}: {all}");
     }
     assert_eq!(
@@ -26,6 +26,18 @@ fn help_says_what_matters() {
     );
     let version = run(command().arg("--version"), b"");
     version.is_fine().prints(&format!("manylane {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn help_says_what_others_can_decrypt() {
+    let help = run(command().args(["help", "sm2", "encrypt"]), b"").is_fine().text();
+    assert!(help.contains("GmSSL decrypts messages of at most 255 bytes"), "{help}");
+    for verb in ["keygen", "pub", "convert", "sign", "verify", "encrypt", "decrypt"] {
+        let help = run(command().args(["help", "sm2", verb]), b"").is_fine().text();
+        for words in ["Examples:", "Exit status:", &format!("  manylane sm2 {verb} ")] {
+            assert!(help.contains(words), "{verb}: {words}");
+        }
+    }
 }
 
 #[test]
@@ -54,7 +66,13 @@ fn runs_that_cannot_be_read_are_named() {
 fn every_verb_has_a_manual_page() {
     let dir = Dir::new();
     dir.manylane(["man", "."]).is_fine();
-    for page in ["manylane.1", "manylane-sum.1", "manylane-info.1", "manylane-bench.1"] {
+    for page in [
+        "manylane.1",
+        "manylane-sum.1",
+        "manylane-info.1",
+        "manylane-bench.1",
+        "manylane-sm2-verify.1",
+    ] {
         assert!(dir.names().contains(&page.to_owned()), "{page} of {:?}", dir.names());
     }
     let page = std::fs::read_to_string(dir.path("manylane-sum.1")).unwrap();

@@ -6,6 +6,7 @@ mod help;
 mod info;
 mod interop;
 mod output;
+mod sm2;
 mod sum;
 mod support;
 mod tree;
