@@ -27,7 +27,7 @@ Exit status:
 
 Environment:
   MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
-                    portable, sse, bmi2, avx2, avx512, neon or armcrypto
+                    portable, sse, bmi2, avx2, avx512, ifma, neon or armcrypto
   MANYLANE_CACHE    the folder for kernels compiled for AMD and Hygon GPUs [default:
                     manylane in XDG_CACHE_HOME or ~/.cache], or off";
 

@@ -92,7 +92,7 @@ fn decrypt(group: &mut BenchmarkGroup<WallTime>, key: &SecretKey, data: &mut [u8
 fn many(c: &mut Criterion) {
     let key = SecretKey::generate().expect("random bytes");
     let mut group = c.benchmark_group("many");
-    for (count, len) in [(64, 64 << 10), (64, 4 << 10), (16, 1 << 20)] {
+    for (count, len) in [(64, 64 << 10), (64, 4 << 10), (16, 1 << 20), (64, 32)] {
         let mut c2 = vec![vec![0x5a; len]; count];
         let seal =
             |data: &mut Vec<u8>| key.public_key().encrypt_in_place(data).expect("random bytes");

@@ -27,6 +27,8 @@ pub enum Machine {
     Avx2,
     /// x86-64 with AVX-512 F, BW and VL, AVX2 and BMI2: sixteen 32-bit lanes.
     Avx512,
+    /// x86-64 with AVX-512 IFMA beside that: eight 52-bit lanes of SM2's field.
+    Ifma,
     /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes.
     Neon,
     /// AArch64 with the Armv8.2 SM3 instructions.
@@ -35,12 +37,13 @@ pub enum Machine {
 
 impl Machine {
     /// Every machine, the least capable first.
-    pub const ALL: [Machine; 7] = [
+    pub const ALL: [Machine; 8] = [
         Machine::Portable,
         Machine::Sse,
         Machine::Bmi2,
         Machine::Avx2,
         Machine::Avx512,
+        Machine::Ifma,
         Machine::Neon,
         Machine::ArmCrypto,
     ];
@@ -53,6 +56,7 @@ impl Machine {
             Machine::Bmi2 => "bmi2",
             Machine::Avx2 => "avx2",
             Machine::Avx512 => "avx512",
+            Machine::Ifma => "ifma",
             Machine::Neon => "neon",
             Machine::ArmCrypto => "armcrypto",
         }
@@ -67,7 +71,7 @@ impl Machine {
     pub fn is_native(self) -> bool {
         match self {
             Machine::Portable => true,
-            Machine::Sse | Machine::Bmi2 | Machine::Avx2 | Machine::Avx512 => {
+            Machine::Sse | Machine::Bmi2 | Machine::Avx2 | Machine::Avx512 | Machine::Ifma => {
                 cfg!(target_arch = "x86_64")
             }
             Machine::Neon | Machine::ArmCrypto => cfg!(target_arch = "aarch64"),
@@ -86,6 +90,8 @@ impl Machine {
             Machine::Avx2 => has_avx2(),
             #[cfg(target_arch = "x86_64")]
             Machine::Avx512 => has_avx512(),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Ifma => has_ifma(),
             #[cfg(target_arch = "aarch64")]
             Machine::Neon => has_neon(),
             #[cfg(target_arch = "aarch64")]
@@ -153,6 +159,7 @@ token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
 token!("x86_64", Bmi2, has_bmi2, ["bmi2", "avx2"]);
 token!("x86_64", Avx2, has_avx2, ["avx2"]);
 token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2", "avx2"]);
+token!("x86_64", Ifma, has_ifma, ["avx512f", "avx512ifma", "avx512bw", "avx512vl", "bmi2", "avx2"]);
 token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);

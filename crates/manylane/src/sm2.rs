@@ -36,8 +36,11 @@ mod encrypt;
 mod exchange;
 mod field;
 mod id;
+#[cfg(target_arch = "x86_64")]
+mod ifma;
 mod invert;
 mod key;
+mod lanes;
 mod limbs;
 mod many;
 mod mul;

@@ -21,7 +21,8 @@ pub(super) struct Kernel {
 }
 
 /// The modules whose every function must be declared here.
-pub(super) const MODULES: [&str; 5] = [
+pub(super) const MODULES: [&str; 6] = [
+    "manylane::sm2::ifma::",
     "manylane::sm3::avx2::",
     "manylane::sm3::avx512::",
     "manylane::sm3::bmi2::",
@@ -70,6 +71,26 @@ const fn single(name: &'static str) -> Kernel {
     Kernel { name, arguments: &[ToSecret, ToSecret], spills: 8, calls: &[], inlined: true }
 }
 
+/// A step of eight multiples: points and elements, all secret, and the functions that it calls in a
+/// loop.
+const fn of_points(
+    name: &'static str,
+    arguments: &'static [Level],
+    spills: usize,
+    calls: &'static [&'static str],
+) -> Kernel {
+    Kernel { name, arguments, spills, calls, inlined: false }
+}
+
+const STEPS: &[&str] = &[
+    "manylane::sm2::ifma::Point::double",
+    "manylane::sm2::ifma::Point::plus",
+    "manylane::sm2::ifma::Point::plus_affine",
+    "manylane::sm2::ifma::Point::set_sum",
+    "manylane::sm2::ifma::lookup",
+    "manylane::sm2::ifma::lookup_base",
+];
+
 pub(super) const KERNELS: &[Kernel] = &[
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
     // message live on the stack by design.
@@ -90,6 +111,27 @@ pub(super) const KERNELS: &[Kernel] = &[
     single("manylane::sm3::bmi2::single_avx"),
     single("manylane::sm3::bmi2::single_avx512vl"),
     kernel("manylane::sm2::field::bmi2::lookup_avx512", LOOKUP, 0),
+    of_points("manylane::sm2::ifma::Point::double", &[ToSecret], 9, &[]),
+    of_points("manylane::sm2::ifma::Point::plus", &[ToSecret; 4], 60, &[]),
+    of_points("manylane::sm2::ifma::Point::plus_affine", &[ToSecret; 3], 11, &[]),
+    of_points(
+        "manylane::sm2::ifma::Point::set_sum",
+        &[ToSecret, ToSecret, ToSecret, Secret, Secret],
+        0,
+        &[],
+    ),
+    of_points("manylane::sm2::ifma::Point::store", &[ToSecret; 2], 0, &[]),
+    of_points("manylane::sm2::ifma::chord", &[ToSecret; 6], 17, &[]),
+    of_points("manylane::sm2::ifma::lookup", &[ToSecret, Secret, ToSecret], 0, &[]),
+    of_points("manylane::sm2::ifma::lookup_base", &[ToPublic, Secret, ToSecret], 0, &[]),
+    of_points("manylane::sm2::ifma::tabulate", &[ToPublic, ToSecret], 0, STEPS),
+    of_points(
+        "manylane::sm2::ifma::multiples",
+        &[ToSecret, ToPublic, ToSecret, ToSecret],
+        22,
+        STEPS,
+    ),
+    of_points("manylane::sm2::ifma::multiples_of_base", &[ToSecret; 2], 28, STEPS),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

@@ -5,8 +5,9 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 42] = [
+const UNSAFE: [&str; 43] = [
     "crates/manylane/src/sm2/field/bmi2.rs",
+    "crates/manylane/src/sm2/ifma.rs",
     "crates/manylane/src/sm3/armcrypto.rs",
     "crates/manylane/src/sm3/avx2.rs",
     "crates/manylane/src/sm3/avx512.rs",

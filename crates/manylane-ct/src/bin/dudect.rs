@@ -14,9 +14,9 @@ use std::{
 
 use hmac::{KeyInit as _, Mac as _};
 use manylane::{
-    Messages,
+    Error, Messages,
     cpu::Machine,
-    sm2::{DEFAULT_ID, Sealed, SecretKey},
+    sm2::{self, DEFAULT_ID, Sealed, SecretKey},
     sm3::{self, HmacSm3, Lanes, Sm3},
 };
 use manylane_ct::{bytes, leaks};
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     let messages = bytes(1, LANES * 64);
     let peer = SecretKey::from_bytes(&[3; 32]).expect("in range");
     let sealed = peer.public_key().encrypt_in_place(&mut messages.clone()).expect("random bytes");
-    let cases: [Case; 10] = [
+    let cases: [Case; 11] = [
         (
             "hmac_many",
             false,
@@ -102,6 +102,21 @@ fn main() -> ExitCode {
             "SM2 decryption",
             false,
             Box::new(|key| with_sm2_key(key, |key| decrypt(key, &sealed, &messages))),
+        ),
+        // Points side by side; short messages, so that these are what takes the time.
+        (
+            "SM2 decryption of eight",
+            false,
+            Box::new(|key| {
+                with_sm2_key(key, |key| {
+                    let mut data = [[0x5a; 32]; 8];
+                    let mut parts = data.each_mut().map(|data| &mut data[..]);
+                    let mut out = [const { Err(Error::Decryption) }; 8];
+                    sm2::decrypt_many(&[key; 8], &[sealed; 8], &mut parts, &mut out)
+                        .expect("counts agree");
+                    assert!(black_box(out).iter().all(Result::is_err));
+                });
+            }),
         ),
         // All of the message is the secret here.
         (

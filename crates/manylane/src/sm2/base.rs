@@ -18,7 +18,7 @@ use super::{
 };
 
 /// Bits of a window.
-const W: u32 = 7;
+pub(super) const W: u32 = 7;
 
 /// Windows that a number of 256 bits needs, the last one for bits 252 … 255 and a carry.
 const WINDOWS: usize = 37;
@@ -26,7 +26,7 @@ const WINDOWS: usize = 37;
 /// Multiples in a window: 1 … 2^(W − 1).
 const MULTIPLES: usize = 64;
 
-type Window = [[u64; 8]; MULTIPLES];
+pub(super) type Window = [[u64; 8]; MULTIPLES];
 
 /// Entries on cache lines of their own.
 #[repr(align(64))]
@@ -59,6 +59,12 @@ pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
         sum.add_affine(f, &entry, digit.ct_eq(&0));
     }
     sum
+}
+
+/// The multiples of each window, the lowest one first: x and y, four limbs each.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn windows() -> &'static [Window; WINDOWS] {
+    &TABLE.0
 }
 
 /// digit·G for a public digit of 1 … 64.

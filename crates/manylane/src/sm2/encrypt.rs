@@ -6,7 +6,11 @@
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-use super::{Ciphertext, CiphertextForm, PublicKey, SecretKey, key::Ephemeral};
+use super::{
+    Ciphertext, CiphertextForm, PublicKey, SecretKey,
+    key::{Ephemeral, nonce_of_ephemeral},
+    scalar::Scalar,
+};
 use crate::{
     Error,
     cpu::Machine,
@@ -144,14 +148,14 @@ impl Encryptor {
     /// As [`new`](Self::new), and [`Error::Unavailable`] if the machine has no kernel for lanes, or
     /// this processor lacks it.
     pub fn new_on(machine: Machine, key: &PublicKey, start: &[u8]) -> Result<Self, Error> {
-        let (c1, shared) = ephemeral(key, start)?;
+        let (c1, shared) = ephemeral(key, start, 0)?;
         let beside = Beside::new_on(machine, &shared)?;
         Ok(Encryptor { c1, message: Message { beside, len: 0 } })
     }
 
     /// Begins a message that is all there, or begins as `message`.
     fn of(key: &PublicKey, message: &[u8]) -> Result<Self, Error> {
-        let (c1, shared) = ephemeral(key, message)?;
+        let (c1, shared) = ephemeral(key, message, 0)?;
         Ok(Encryptor { c1, message: Message { beside: Beside::new(&shared), len: 0 } })
     }
 
@@ -303,12 +307,28 @@ struct Message {
     len: u64,
 }
 
-/// C1 and x ‖ y of k·P for a message, by a nonce that depends on it: on its length and either end.
-/// Drawn again if the key stream would leave all of the message as it is (6.1, step A5).
+/// C1 and x ‖ y of k·P for a message, by the first of its nonces from `attempt` on that leaves not
+/// all of the message as it is (6.1, step A5).
 pub(super) fn ephemeral(
     key: &PublicKey,
     message: &[u8],
+    mut attempt: u32,
 ) -> Result<([u8; 65], Zeroizing<[u8; 64]>), Error> {
+    loop {
+        let Ephemeral { c1, shared } = Ephemeral::of(key, &*nonce(key, message, attempt)?);
+        if !Counters::after(&shared).is_zero(message.len() as u64) {
+            return Ok((c1, shared));
+        }
+        attempt += 1;
+    }
+}
+
+/// A nonce that depends on the message: on its length and either end.
+pub(super) fn nonce(
+    key: &PublicKey,
+    message: &[u8],
+    attempt: u32,
+) -> Result<Zeroizing<Scalar>, Error> {
     let len = message.len() as u64;
     if !(1..=MAX_MESSAGE_LEN).contains(&len) {
         return Err(Error::MessageLength(len));
@@ -320,19 +340,17 @@ pub(super) fn ephemeral(
         digest = digest_of_ends(message);
         &digest[..]
     };
-    let mut attempt = 0;
-    loop {
-        let Ephemeral { c1, shared } = Ephemeral::new(key, hedge, len, attempt)?;
-        if !Counters::after(&shared).is_zero(len) {
-            return Ok((c1, shared));
-        }
-        attempt += 1;
-    }
+    nonce_of_ephemeral(key, hedge, len, attempt)
 }
 
 /// x ‖ y of d·C1.
-pub(super) fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[u8; 64]>, Error> {
-    Ok(key.shared(&PublicKey::from_sec1_bytes(c1).map_err(|_| Error::Decryption)?))
+fn shared_point(key: &SecretKey, c1: &[u8; 65]) -> Result<Zeroizing<[u8; 64]>, Error> {
+    Ok(key.shared(&point_of(c1)?))
+}
+
+/// C1, if it is a point of the curve.
+pub(super) fn point_of(c1: &[u8; 65]) -> Result<PublicKey, Error> {
+    PublicKey::from_sec1_bytes(c1).map_err(|_| Error::Decryption)
 }
 
 impl Message {

@@ -164,7 +164,7 @@ fn uncompressed(xy: &[u8]) -> Option<Affine> {
 }
 
 /// x ‖ y.
-fn coordinates(point: &Affine) -> [u8; 64] {
+pub(super) fn coordinates(point: &Affine) -> [u8; 64] {
     let mut xy = [0; 64];
     with_field!(Cell::best(), f => {
         xy[..32].copy_from_slice(&point.x.to_bytes(f));
@@ -190,28 +190,31 @@ pub(crate) struct Ephemeral {
 }
 
 impl Ephemeral {
-    /// With a nonce hedged by at most 64 secret bytes of or from a message of `len` bytes. `attempt`
-    /// counts the ephemerals drawn for one message.
-    ///
-    /// # Errors
-    /// [`Error::Random`] if the operating system has no random bytes.
-    pub(crate) fn new(
-        peer: &PublicKey,
-        hedge: &[u8],
-        len: u64,
-        attempt: u32,
-    ) -> Result<Self, Error> {
-        let purpose = purpose(peer, len, attempt);
-        let k = Hedge::new(hedge).nonces(&purpose).next()?;
+    /// By a nonce of [`nonce_of_ephemeral`].
+    pub(crate) fn of(peer: &PublicKey, k: &Scalar) -> Self {
         let (c1, shared) = with_field!(Cell::best(), f => {
             let multiples =
-                Zeroizing::new((base::mul(f, &k), mul::mul(f, &k, &peer.point)));
+                Zeroizing::new((base::mul(f, k), mul::mul(f, k, &peer.point)));
             let (c1, shared) = to_affine_both(f, &multiples.0, &multiples.1);
             (c1, Zeroizing::new(shared))
         });
         let c1 = PublicKey { point: c1 }.to_sec1_bytes();
-        Ok(Ephemeral { c1, shared: Zeroizing::new(coordinates(&shared)) })
+        Ephemeral { c1, shared: Zeroizing::new(coordinates(&shared)) }
     }
+}
+
+/// The nonce of an ephemeral, hedged by at most 64 secret bytes of or from a message of `len` bytes.
+/// `attempt` counts the ephemerals drawn for one message.
+///
+/// # Errors
+/// [`Error::Random`] if the operating system has no random bytes.
+pub(super) fn nonce_of_ephemeral(
+    peer: &PublicKey,
+    hedge: &[u8],
+    len: u64,
+    attempt: u32,
+) -> Result<Zeroizing<Scalar>, Error> {
+    Hedge::new(hedge).nonces(&purpose(peer, len, attempt)).next()
 }
 
 /// What the nonce of an ephemeral is for. HMAC fills its key up with zeros, so it is the length that

@@ -1,7 +1,8 @@
 //! Many messages: C3's hashes of different messages side by side in lanes.
 //!
 //! The hash of one message is serial, those of different messages are not: sixteen of them side by
-//! side take less time than two one after another. Key streams fill the lanes by themselves.
+//! side take less time than two one after another. Key streams fill the lanes by themselves. Points are
+//! multiplied side by side too, see `lanes.rs`.
 
 use subtle::ConstantTimeEq as _;
 use zeroize::{Zeroize as _, Zeroizing};
@@ -9,6 +10,9 @@ use zeroize::{Zeroize as _, Zeroizing};
 use super::{
     PublicKey, Sealed, SecretKey,
     encrypt::{self, MAX_MESSAGE_LEN},
+    lanes::{ephemerals, shared_points},
+    point::Affine,
+    scalar::Scalar,
 };
 use crate::{
     Error, Messages,
@@ -82,9 +86,29 @@ fn encrypt_window(
     messages: &mut [&mut [u8]],
     out: &mut [Result<Sealed, Error>],
 ) {
-    let mut points = Zeroizing::new([[0; 64]; WINDOW]);
+    let mut nonces = Zeroizing::new([Scalar::ONE; WINDOW]);
+    let mut peers = [Affine::default(); WINDOW];
     for (i, (key, message)) in keys.iter().zip(messages.iter()).enumerate() {
-        out[i] = encrypt::ephemeral(key, message).map(|(c1, shared)| {
+        peers[i] = key.point;
+        out[i] = encrypt::nonce(key, message, 0).map(|nonce| {
+            nonces[i] = *nonce;
+            Sealed { c1: [0; 65], c3: [0; 32] }
+        });
+    }
+    let count = messages.len();
+    let mut points = Zeroizing::new([[0; 64]; WINDOW]);
+    let mut c1 = [[0; 65]; WINDOW];
+    ephemerals(&nonces[..count], &peers[..count], &mut c1[..count], &mut points[..count]);
+    for (i, message) in messages.iter().enumerate() {
+        if out[i].is_err() {
+            continue;
+        }
+        let is_zero = Counters::after(&points[i]).is_zero(message.len() as u64);
+        let ephemeral = match is_zero {
+            false => Ok((c1[i], Zeroizing::new(points[i]))),
+            true => encrypt::ephemeral(keys[i], message, 1),
+        };
+        out[i] = ephemeral.map(|(c1, shared)| {
             points[i] = *shared;
             Sealed { c1, c3: [0; 32] }
         });
@@ -135,19 +159,28 @@ fn decrypt_window(
     data: &mut [&mut [u8]],
     out: &mut [Result<(), Error>],
 ) {
+    let mut numbers = Zeroizing::new([Scalar::ONE; WINDOW]);
+    // In the place of a bad one, a good one, whose multiple is not used.
+    let mut c1 = [keys[0].public_key().point; WINDOW];
+    for (i, sealed) in sealed.iter().enumerate() {
+        numbers[i] = keys[i].d;
+        out[i] = encrypt::point_of(&sealed.c1).map(|point| c1[i] = point.point);
+    }
+    let count = data.len();
     let mut points = Zeroizing::new([[0; 64]; WINDOW]);
+    shared_points(&numbers[..count], &c1[..count], &mut points[..count]);
     for (i, data) in data.iter_mut().enumerate() {
-        out[i] = encrypt::shared_point(keys[i], &sealed[i].c1).and_then(|shared| {
-            points[i] = *shared;
-            let len = data.len() as u64;
-            let counters = Counters::after(&shared);
-            // Encryption makes neither: no empty message, and no key stream of zero.
-            if !(1..=MAX_MESSAGE_LEN).contains(&len) || counters.is_zero(len) {
-                return Err(Error::Decryption);
-            }
+        if out[i].is_err() {
+            continue;
+        }
+        let len = data.len() as u64;
+        let counters = Counters::after(&points[i]);
+        // Encryption makes neither: no empty message, and no key stream of zero.
+        if !(1..=MAX_MESSAGE_LEN).contains(&len) || counters.is_zero(len) {
+            out[i] = Err(Error::Decryption);
+        } else {
             counters.xor(32, data);
-            Ok(())
-        });
+        }
     }
     let mut digests = hash_window(&points[..data.len()], data, |i| out[i].is_ok());
     for (i, data) in data.iter_mut().enumerate() {

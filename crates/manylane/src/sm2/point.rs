@@ -247,6 +247,28 @@ pub(super) fn to_affine_both(f: impl Field, p: &Jacobian, q: &Jacobian) -> (Affi
     (affine(p, &f.mul(&inverse, &q.z)), affine(q, &f.mul(&inverse, &p.z)))
 }
 
+/// The affine points with one inversion; zeros for infinity.
+///
+/// # Panics
+/// If there are not as many places as points.
+pub(super) fn to_affine_all(f: impl Field, points: &[Jacobian], out: &mut [Affine]) {
+    assert_eq!(points.len(), out.len(), "places for as many points");
+    let denominator = |p: &Jacobian| f.select(&p.z, &Fe::ONE, p.is_infinity());
+    let mut product = Fe::ONE;
+    for (p, out) in points.iter().zip(out.iter_mut()) {
+        // The product of those before it.
+        out.x = product;
+        product = f.mul(&product, &denominator(p));
+    }
+    let mut inverse = product.invert(f);
+    for (p, out) in points.iter().zip(out).rev() {
+        let z1 = f.select(&f.mul(&inverse, &out.x), &Fe::ZERO, p.is_infinity());
+        inverse = f.mul(&inverse, &denominator(p));
+        let z2 = f.sqr(&z1);
+        *out = Affine { x: f.mul(&p.x, &z2), y: f.mul(&p.y, &f.mul(&z2, &z1)) };
+    }
+}
+
 /// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³, Z₃ = ZH: the sum of points whose common denominator is
 /// Z; one has the coordinates U and S over it, and H and R are the differences.
 #[inline(always)]

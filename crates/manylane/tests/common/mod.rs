@@ -65,6 +65,7 @@ fn reported(machine: Machine) -> Option<bool> {
         Machine::Bmi2 => Some(bmi2),
         Machine::Avx2 => Some(has!("avx2")),
         Machine::Avx512 => Some(avx512 && bmi2),
+        Machine::Ifma => Some(has!("avx512ifma") && avx512 && bmi2),
         _ => None,
     }
 }
@@ -87,12 +88,12 @@ fn reported(machine: Machine) -> Option<bool> {
 
 /// Whether SM3 has a kernel for many lanes on this machine.
 pub(crate) fn has_lanes(machine: Machine) -> bool {
-    !matches!(machine, Machine::Bmi2 | Machine::ArmCrypto)
+    !matches!(machine, Machine::Bmi2 | Machine::Ifma | Machine::ArmCrypto)
 }
 
 /// Whether SM3 has a kernel for one stream on this machine.
 pub(crate) fn has_stream(machine: Machine) -> bool {
-    !matches!(machine, Machine::Sse | Machine::Avx2 | Machine::Neon)
+    !matches!(machine, Machine::Sse | Machine::Avx2 | Machine::Ifma | Machine::Neon)
 }
 
 fn running(has: fn(Machine) -> bool) -> impl Iterator<Item = Machine> {
