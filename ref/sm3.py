@@ -208,7 +208,8 @@ def dump(vectors):
     return "{\n" + ",\n".join(fields) + "\n}\n"
 
 
-def main(arguments):
+def make(vectors, arguments):
+    """What --vectors and --check PATH do; an error, or 0."""
     match arguments:
         case ["--vectors"]:
             sys.stdout.write(dump(vectors()))
@@ -217,6 +218,13 @@ def main(arguments):
                 if file.read() != dump(vectors()):
                     return f"{path} is not what --vectors prints"
             print(f"{path}: as generated")
+    return 0
+
+
+def main(arguments):
+    match arguments:
+        case ["--vectors"] | ["--check", _]:
+            return make(vectors, arguments)
         case [] | ["-h" | "--help"]:
             print(__doc__.strip())
         case paths:

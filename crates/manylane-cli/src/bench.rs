@@ -7,6 +7,7 @@
 //! | `latency.rs` | requests that arrive by themselves, and how long they wait |
 //! | `stats.rs`, `summarise.rs` | medians and intervals; from samples to figures |
 //! | `counts.rs` | what the counted operations allow |
+//! | `arm.rs` | instructions counted under an emulator |
 //! | `peers.rs` | other implementations, loaded at run time |
 //! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
 //! | `sensors.rs` | clock and energy of devices |
@@ -40,6 +41,7 @@ use crate::{
     show::{Name, Reason},
 };
 
+mod arm;
 mod clock;
 mod compare;
 mod counts;
@@ -87,6 +89,10 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
     device: Device,
 
+    /// Count the instructions of PROGRAM, an AArch64 build of this one, under qemu-aarch64 for suite sm2
+    #[arg(long, value_name = "PROGRAM", value_hint = clap::ValueHint::FilePath)]
+    arm: Option<PathBuf>,
+
     /// Write setup.json, raw.json, summary.json, summary.md and plots into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -117,6 +123,16 @@ enum Command {
         #[arg(long, value_name = "PERCENT", default_value = "3%")]
         max_regression: compare::Bound,
     },
+    /// Make calls of suite sm2 and nothing else, for their instructions to be counted
+    #[command(hide = true)]
+    Repeat {
+        /// The group's name
+        group: String,
+        /// The contender's
+        contender: String,
+        /// How many calls
+        calls: u32,
+    },
 }
 
 /// Every suite.
@@ -130,6 +146,15 @@ const SM2: &str = "sm2";
 pub(crate) fn run(args: &Args) -> ExitCode {
     ExitCode::from(match &args.command {
         Some(Command::Compare { a, b, max_regression }) => compare(a, b, *max_regression),
+        Some(Command::Repeat { group, contender, calls }) => {
+            match arm::repeat(group, contender, *calls) {
+                Ok(()) => exit::OK,
+                Err(why) => {
+                    complain!("{why}");
+                    exit::USAGE
+                }
+            }
+        }
         None => measure(args),
     })
 }
@@ -187,7 +212,9 @@ fn measure(args: &Args) -> u8 {
     };
     let others_load = load.of_others(setup.hardware.processors);
     let published = suites.iter().flat_map(|suite| published::figures(suite)).collect();
-    let summary = Summary { others_load, published, ..summarise(setup, &plan, &logs) };
+    let has_sm2 = suites.iter().any(|suite| suite == SM2);
+    let arm = has_sm2.then(|| arm::count(args.arm.as_deref(), &plan));
+    let summary = Summary { others_load, published, arm, ..summarise(setup, &plan, &logs) };
     let tables = report::tables(&plan, &summary);
     if let Some(folder) = &args.output {
         let markdown = report::markdown(&tables, &summary);
@@ -246,6 +273,7 @@ fn summarise(setup: Setup, plan: &Plan, logs: &Logs) -> Summary {
         results: Vec::new(),
         ratios: Vec::new(),
         published: Vec::new(),
+        arm: None,
         not_measured: BTreeMap::new(),
     };
     for (group, logs) in plan.groups.iter().zip(&logs.groups) {

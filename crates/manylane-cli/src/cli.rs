@@ -85,7 +85,8 @@ pub(crate) struct Common {
 /// More threads than any machine has processors are a slip, and might not all start.
 const MAX_JOBS: u64 = 1024;
 
-fn jobs() -> impl TypedValueParser<Value = NonZeroUsize> {
+/// Reads a number of threads.
+pub(crate) fn jobs() -> impl TypedValueParser<Value = NonZeroUsize> {
     let range = RangedU64ValueParser::<usize>::new().range(1..=MAX_JOBS);
     range.map(|jobs| NonZeroUsize::MIN.saturating_add(jobs - 1))
 }

@@ -386,15 +386,12 @@ impl Runner {
                 });
             }
         };
-        let (clock, scope) = match cores {
-            Cores::One => (self.clock, Scope::Thread),
-            Cores::All | Cores::Gpu { .. } => (None, Scope::Process),
-        };
+        let clock = self.clock.filter(|_| cores == Cores::One);
         prepare();
         call(output);
         prepare();
-        let before = clock.map(Clock::read);
-        let preemptions = os::preemptions(scope);
+        let before = clock.map(Clock::read_agreeing);
+        let preemptions = os::preemptions();
         let cpu_time = os::processor_time(Scope::Thread);
         let start = Instant::now();
         for _ in 0..calls {
@@ -402,17 +399,20 @@ impl Runner {
         }
         let elapsed = start.elapsed();
         let cpu_time = os::processor_time(Scope::Thread).saturating_sub(cpu_time);
-        let preempted = os::preemptions(scope) - preemptions > bearable_preemptions(elapsed)
-            || cores == Cores::One && was_away(elapsed, cpu_time);
-        let after = clock.map(Clock::read);
+        let preemptions = os::preemptions() - preemptions;
+        let after = clock.map(Clock::read_agreeing);
         let hz = match (before, after) {
             (Some(before), Some(after)) => steady(before.hz(), after.hz()),
             _ => None,
         };
-        let verdict = match (preempted, hz, clock) {
-            (true, ..) => Verdict::Preempted,
-            (false, None, Some(_)) => Verdict::Unsteady,
-            _ => Verdict::Kept,
+        let verdict = match cores {
+            // Threads that work together take the processor from one another too: nothing tells that
+            // from others' work.
+            Cores::All | Cores::Gpu { .. } => Verdict::Kept,
+            Cores::One if preemptions > bearable_preemptions(elapsed) => Verdict::Preempted,
+            Cores::One if was_away(elapsed, cpu_time) => Verdict::Preempted,
+            Cores::One if clock.is_some() && hz.is_none() => Verdict::Unsteady,
+            Cores::One => Verdict::Kept,
         };
         let seconds = elapsed.as_secs_f64();
         Ok(Sample { visit: 0, turn: 0, seconds, hz, joules: None, verdict })

@@ -66,6 +66,27 @@ pub(crate) struct KernelSetup {
     pub(crate) local_bytes: u32,
 }
 
+/// Instructions that an emulated AArch64 processor executed: no timing.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct ArmCounts {
+    pub(super) emulator: Option<String>,
+    /// Why there are none.
+    pub(super) missing: Option<String>,
+    pub(super) counts: Vec<Counted>,
+}
+
+/// Those of one call.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Counted {
+    pub(super) group: String,
+    pub(super) contender: String,
+    /// The processor that was imitated, as the emulator names it.
+    pub(super) processor: String,
+    /// Bytes of messages; zero where bytes are no measure of the work.
+    pub(super) bytes_per_call: u64,
+    pub(super) instructions: u64,
+}
+
 /// A figure that others have published, to set beside.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Published {
@@ -153,6 +174,9 @@ pub(super) struct Summary {
     /// Figures of others, not measured here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) published: Vec<Published>,
+    /// Instructions of AArch64, counted and not measured; absent where the suite has no such part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) arm: Option<ArmCounts>,
     /// What was asked for and could not be measured, and why.
     pub(super) not_measured: BTreeMap<String, String>,
 }

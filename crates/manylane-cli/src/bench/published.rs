@@ -39,10 +39,10 @@ const PARASM2_KIB: [u32; 6] = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
 /// Source, device, work, and the milliseconds of each length.
 type Delays = (&'static str, &'static str, &'static str, [f64; 6]);
 
-const TABLE_3: &str = "ParaSM2, Table 3";
-const TABLE_4: &str = "ParaSM2, Table 4";
-const X86: &str = "Core i7-11700";
-const ARM: &str = "Kunpeng 920";
+pub(super) const TABLE_3: &str = "ParaSM2, Table 3";
+pub(super) const TABLE_4: &str = "ParaSM2, Table 4";
+pub(super) const X86: &str = "Core i7-11700";
+pub(super) const ARM: &str = "Kunpeng 920";
 
 const PARASM2: [Delays; 8] = [
     (TABLE_3, X86, "ParaSM2, encrypt", [0.946, 1.844, 5.403, 19.779, 77.049, 301.14]),

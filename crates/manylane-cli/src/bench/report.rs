@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::{
     data::bytes_label,
     measure::{Cores, Group, Plan},
-    model::{Figure, Measured, Metric, Published, Ratio, Setup, Summary},
+    model::{Counted, Figure, Measured, Metric, Published, Ratio, Setup, Summary},
     sm2,
 };
 
@@ -84,6 +84,7 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     }
     tables.extend(in_pairs);
     tables.extend(sm2::predictions(summary));
+    tables.extend(sm2::beside_the_paper(summary));
     tables.extend(plan.latencies.iter().map(|group| {
         Table {
             title: group.part.to_owned(),
@@ -106,9 +107,33 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
                 .collect(),
         }
     }));
+    tables.push(arm(plan, summary));
     tables.push(published(summary));
     tables.retain(|table| !table.rows.is_empty());
     tables
+}
+
+/// Instructions of AArch64.
+fn arm(plan: &Plan, summary: &Summary) -> Table {
+    let counts = summary.arm.as_ref().map(|arm| &arm.counts[..]).unwrap_or_default();
+    let row = |counted: &Counted| {
+        let group = plan.groups.iter().find(|group| group.id == counted.group)?;
+        let instructions = counted.instructions as f64;
+        let each_byte = match counted.bytes_per_call {
+            0 => String::new(),
+            bytes => number(instructions / bytes as f64),
+        };
+        let work = match counted.bytes_per_call {
+            0 => group.parameter.clone(),
+            _ => format!("{}, {}", group.part, group.parameter),
+        };
+        Some(vec![counted.processor.clone(), work, number(instructions), each_byte])
+    };
+    Table {
+        title: "Instructions on AArch64, counted under qemu: NOT a timing".to_owned(),
+        columns: vec!["processor imitated", "work", "instructions", "each byte"],
+        rows: counts.iter().filter_map(row).collect(),
+    }
 }
 
 /// Figures of others.
@@ -369,6 +394,15 @@ pub(super) fn closing_lines(summary: &Summary) -> Vec<String> {
     for (what, why) in &summary.not_measured {
         lines.push(format!("not measured: {what}: {why}"));
     }
+    if let Some(arm) = &summary.arm {
+        lines.push(match (&arm.emulator, &arm.missing) {
+            (Some(emulator), _) => format!("instructions on AArch64 counted by {emulator}"),
+            (None, why) => format!(
+                "instructions on AArch64: not counted: {}",
+                why.as_deref().unwrap_or("missing")
+            ),
+        });
+    }
     if summary.is_busy() {
         let share = summary.others_load.unwrap_or(0.0) * 100.0;
         lines.push(format!(
@@ -427,7 +461,8 @@ mod tests {
         summary.not_measured.insert("suite/part/2/ours".into(), "disturbed".into());
         let tables = tables(&plan, &summary);
         let titles: Vec<_> = tables.iter().map(|table| &table.title[..]).collect();
-        assert_eq!(titles, ["Part", "Part: speed of one in relation to another", "Latency"]);
+        let arm = "Instructions on AArch64, counted under qemu: NOT a timing";
+        assert_eq!(titles, ["Part", "Part: speed of one in relation to another", "Latency", arm]);
         for report in [text(&tables, &summary), markdown(&tables, &summary)] {
             for said in [
                 "ours",
@@ -436,6 +471,8 @@ mod tests {
                 "libgcrypt: not measured: no such file",
                 "machine not run: neon: of another architecture",
                 "not measured: suite/part/2/ours: disturbed",
+                "instructions on AArch64 counted by emulator 1",
+                "2.500",
                 "a quick run",
             ] {
                 assert!(report.contains(said), "{said} is missing in\n{report}");

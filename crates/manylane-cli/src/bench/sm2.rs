@@ -23,8 +23,9 @@ mod cores;
 mod many;
 mod messages;
 mod model;
+mod paper;
 
-pub(super) use model::table as predictions;
+pub(super) use self::{model::table as predictions, paper::tables as beside_the_paper};
 
 /// Name of OpenSSL as a contender.
 const OPENSSL: &str = "OpenSSL";
@@ -34,7 +35,7 @@ const OPENSSL: &str = "OpenSSL";
 const OPENSSL_SM3: &str = "OpenSSL, SM3 alone";
 
 /// Name of what users call.
-const OURS: &str = "manylane";
+pub(super) const OURS: &str = "manylane";
 
 /// What it measures, in the order of the report.
 pub(super) fn plan(quick: bool) -> Plan {

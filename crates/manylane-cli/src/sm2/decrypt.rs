@@ -13,7 +13,7 @@ use manylane::{
 
 use super::{
     Stop, Streams,
-    cipher::{self, CHUNK, chunk, read_full},
+    cipher::{self, CHUNK, Threads, chunk, each_part, read_full},
     keys,
 };
 use crate::{
@@ -57,6 +57,9 @@ pub(super) struct Args {
     /// The byte 04 before C1 is left out, as sm-crypto for JavaScript does
     #[arg(long)]
     no_prefix: bool,
+
+    #[command(flatten)]
+    threads: Threads,
 
     #[command(flatten)]
     streams: Streams,
@@ -193,19 +196,29 @@ impl Decryption<'_> {
         let Ok(mut decryptor) = Decryptor::new(self.key, &parts.head.c1) else {
             return Ok(Err(Error::Decryption));
         };
-        let mut buffer = chunk();
         let mut left = parts.c2_len;
-        while left > 0 {
-            let wanted = left.min(CHUNK as u64) as usize;
-            let part = &mut buffer[..wanted];
-            if self.read(&mut parts.file, part)? < wanted || decryptor.update(part).is_err() {
-                return Ok(Err(Error::Decryption));
+        // `None` where there is more of it than there can be, or less than there was.
+        let make = |buffer: &mut [u8]| {
+            let part = &mut buffer[..left.min(CHUNK as u64) as usize];
+            left -= part.len() as u64;
+            let read = self.read(&mut parts.file, part).map_err(Some)?;
+            match read == part.len() && decryptor.update(part).is_ok() {
+                true => Ok(read),
+                false => Err(None),
             }
+        };
+        let threads = if output.is_some() { &self.args.threads } else { &Threads::ONE };
+        let done = each_part(threads, chunk(), make, |part| {
             if let Some(output) = &mut output {
-                output.write_all(part).map_err(Stop::Write)?;
+                output.write_all(part).map_err(|error| Some(Stop::Write(error)))?;
             }
-            self.counts.add(wanted);
-            left -= wanted as u64;
+            self.counts.add(part.len());
+            Ok(())
+        });
+        match done {
+            Ok(()) => {}
+            Err(None) => return Ok(Err(Error::Decryption)),
+            Err(Some(stop)) => return Err(stop),
         }
         let mut c3 = parts.head.c3.unwrap_or_default();
         if parts.head.c3.is_none() && self.read(&mut parts.file, &mut c3)? < c3.len() {

@@ -10,7 +10,7 @@ use manylane::sm2::{CiphertextForm, Encryptor, PublicKey};
 
 use super::{
     Stop, Streams,
-    cipher::{self, CHUNK, Form, chunk, read_full},
+    cipher::{self, CHUNK, Form, Threads, chunk, each_part, read_full},
     keys, refuse_terminal,
 };
 use crate::{
@@ -53,6 +53,9 @@ pub(super) struct Args {
     /// Leave out the byte 04 before C1, as sm-crypto for JavaScript does
     #[arg(long)]
     no_prefix: bool,
+
+    #[command(flatten)]
+    threads: Threads,
 
     #[command(flatten)]
     streams: Streams,
@@ -125,19 +128,23 @@ impl Encryption<'_> {
     fn stream(
         &self,
         mut encryptor: Encryptor,
-        mut buffer: zeroize::Zeroizing<Vec<u8>>,
+        first: zeroize::Zeroizing<Vec<u8>>,
         reader: &mut Reader,
-        to: &mut dyn Write,
-        failed: impl Fn(io::Error) -> Stop,
+        to: &mut (dyn Write + Send),
+        failed: fn(io::Error) -> Stop,
     ) -> Result<(u64, [u8; 32]), Stop> {
-        let (mut len, mut total) = (buffer.len(), 0);
-        while len > 0 {
+        let mut total = 0;
+        let make = |buffer: &mut [u8]| {
+            let len = if total == 0 { buffer.len() } else { self.read(reader, buffer)? };
             encryptor.update(&mut buffer[..len]).map_err(Stop::failed)?;
-            to.write_all(&buffer[..len]).map_err(&failed)?;
-            self.counts.add(len);
             total += len as u64;
-            len = self.read(reader, &mut buffer)?;
-        }
+            Ok(len)
+        };
+        each_part(&self.args.threads, first, make, |part| {
+            to.write_all(part).map_err(failed)?;
+            self.counts.add(part.len());
+            Ok(())
+        })?;
         Ok((total, encryptor.finalize().map_err(Stop::failed)?))
     }
 

@@ -428,6 +428,7 @@ fn messages_come_back_in_every_form_and_every_way() {
             };
             for encrypt in [
                 "SM2 -o c MESSAGE",
+                "SM2 -j 1 -o c MESSAGE",
                 "SM2 MESSAGE >c",
                 "SM2 MESSAGE >>c",
                 "SM2 <MESSAGE >c",
@@ -440,7 +441,13 @@ fn messages_come_back_in_every_form_and_every_way() {
                 sh(&dir, &format!("rm -f c; {script}")).is_fine();
                 decrypts(encrypt, "cat c | SM2 --form auto");
             }
-            for decrypt in ["-o out c; cat out", "c | cat", "<c | cat", "-o out <c; cat out"] {
+            for decrypt in [
+                "-o out c; cat out",
+                "-j 1 -o out c; cat out",
+                "c | cat",
+                "<c | cat",
+                "-o out <c; cat out",
+            ] {
                 decrypts("to a file", &format!("SM2 {form} {decrypt}"));
             }
         }
@@ -537,8 +544,12 @@ fn what_cannot_be_encrypted_is_said() {
     spool("\"$0\" sm2 encrypt -k pub long | cat").prints("").says(why);
     sm2(&dir, &["encrypt", "-k", "pub", "-o", "c", "long"]).is_fine();
     spool("cat c | \"$0\" sm2 decrypt -k key").exits(1).prints("").says(why);
-    let full = "\"$0\" sm2 decrypt -k key c >/dev/full";
-    sh(&dir, full).exits(1).says("write error: No space left on device");
+    for full in ["decrypt -k key c", "encrypt -k pub --form c1c2c3 long"] {
+        for threads in ["", " -j 1", " -j 2"] {
+            let script = format!("\"$0\" sm2 {full}{threads} >/dev/full");
+            sh(&dir, &script).exits(1).says("write error: No space left on device");
+        }
+    }
 }
 
 #[test]
