@@ -53,7 +53,7 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     let mut less = sum;
     less.add_distinct(f, &minus);
     sum.choose(f, &less, is_even);
-    sum.z = f.mul(&sum.z, &table.z);
+    sum.z = f.mul_near(&sum.z, &table.z);
     table.zeroize();
     k.zeroize();
     sum
@@ -84,7 +84,7 @@ impl<const N: usize> OddMultiples<N> {
         // 2P as `Jacobian::double` has it, for Z = 1; P over the same denominator, y, is (S, y⁴).
         let mut of_last = [Affine::default(); N];
         let mut factors = [Fe::default(); N];
-        let yy = f.sqr(&p.y);
+        let yy = f.sqr_near(&p.y);
         let m = f.mul(&f.add(&p.x, &Fe::ONE), &f.sub(&p.x, &Fe::ONE));
         let m = f.add(&m, &f.half(&m));
         let s = f.mul(&yy, &p.x);
@@ -98,7 +98,7 @@ impl<const N: usize> OddMultiples<N> {
             let last = of_last[i - 1];
             let h = f.sub(&twice.x, &last.x);
             let r = f.sub(&twice.y, &last.y);
-            let hh = f.sqr(&h);
+            let hh = f.sqr_near(&h);
             let rr = f.sqr(&r);
             let v = f.mul(&hh, &twice.x);
             let u = f.mul(&hh, &last.x);
@@ -114,9 +114,9 @@ impl<const N: usize> OddMultiples<N> {
         words[N - 1] = of_last[N - 1].to_words();
         let mut z = factors[N - 1];
         for i in (0..N - 1).rev() {
-            let zz = f.sqr(&z);
+            let zz = f.sqr_near(&z);
             let x = f.mul(&of_last[i].x, &zz);
-            let zzz = f.mul(&zz, &z);
+            let zzz = f.mul_near(&zz, &z);
             z = f.mul(&z, &factors[i]);
             words[i] = Affine { x, y: f.mul(&of_last[i].y, &zzz) }.to_words();
         }
@@ -149,7 +149,7 @@ pub(super) fn mul_add_vartime(f: impl Field, u: &Scalar, v: &Scalar, p: &Affine)
             sum.add_affine_over_vartime(f, &multiple.neg_if(f, negative), &odd.z, &cc);
         }
     }
-    sum.z = f.mul(&sum.z, &odd.z);
+    sum.z = f.mul_near(&sum.z, &odd.z);
     sum
 }
 

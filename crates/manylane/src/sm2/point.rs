@@ -7,7 +7,7 @@
 use subtle::Choice;
 use zeroize::DefaultIsZeroes;
 
-use super::field::{Fe, Field};
+use super::field::{Fe, Field, Near, Number};
 
 /// b of the curve's equation.
 const B: Fe = Fe([
@@ -33,8 +33,8 @@ pub(super) struct Affine {
 #[repr(C)]
 pub(super) struct Jacobian {
     pub(super) x: Fe,
-    pub(super) y: Fe,
-    pub(super) z: Fe,
+    pub(super) y: Near,
+    pub(super) z: Near,
     pub(super) zz: Fe,
 }
 
@@ -100,17 +100,17 @@ fn right_side(field: impl Field, x: &Fe) -> Fe {
 
 impl From<&Affine> for Jacobian {
     fn from(p: &Affine) -> Self {
-        Jacobian { x: p.x, y: p.y, z: Fe::ONE, zz: Fe::ONE }
+        Jacobian::over(p, &Fe::ONE)
     }
 }
 
 impl Jacobian {
     pub(super) const INFINITY: Jacobian =
-        Jacobian { x: Fe::ONE, y: Fe::ONE, z: Fe::ZERO, zz: Fe::ZERO };
+        Jacobian { x: Fe::ONE, y: Near(Fe::ONE.0), z: Near(Fe::ZERO.0), zz: Fe::ZERO };
 
     /// Q with a denominator left out whose square is `cc`.
     pub(super) fn over(q: &Affine, cc: &Fe) -> Jacobian {
-        Jacobian { x: q.x, y: q.y, z: Fe::ONE, zz: *cc }
+        Jacobian { x: q.x, y: q.y.into(), z: Fe::ONE.into(), zz: *cc }
     }
 
     pub(super) fn is_infinity(&self) -> Choice {
@@ -125,55 +125,60 @@ impl Jacobian {
         // With a = −3: M = 3(X − Z²)(X + Z²) / 2, S = XY², X₃ = M² − 2S, Y₃ = M(S − X₃) − Y⁴, Z₃ = YZ: the
         // usual formulas have 2YZ, which takes two more doublings and halvings. In an order in which no
         // product needs the one just before it, because a processor looks some three ahead.
-        let m = f.mul(&f.add(&self.x, &self.zz), &f.sub(&self.x, &self.zz));
-        let yy = f.sqr(&self.y);
-        self.z = f.mul(&self.y, &self.z);
-        let m = f.add(&m, &f.half(&m));
+        let m = f.mul(&f.add_near(&self.x, &self.zz), &f.sub(&self.x, &self.zz));
+        let yy = f.sqr_near(&self.y);
+        self.z = f.mul_near(&self.y, &self.z);
+        let m = f.add_near(&m, &f.half(&m));
         let s = f.mul(&yy, &self.x);
         let mm = f.sqr(&m);
         self.zz = f.mul(&yy, &self.zz);
         self.x = f.sub(&f.sub(&mm, &s), &s);
-        self.y = f.mul_sub_sqr(&m, &f.sub(&s, &self.x), &yy);
+        self.y = f.mul_sub_sqr_near(&m, &f.sub(&s, &self.x), &yy);
     }
 
     /// P = P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
     pub(super) fn add_affine(&mut self, f: impl Field, q: &Affine, q_is_infinity: Choice) {
         let (sum, ..) = self.sum(f, q, &self.z, &self.zz);
         let p_is_infinity = self.is_infinity();
-        let choose =
-            |sum: &Fe, q: &Fe, p: &Fe| f.select(&f.select(sum, q, p_is_infinity), p, q_is_infinity);
-        self.x = choose(&sum.x, &q.x, &self.x);
-        self.y = choose(&sum.y, &q.y, &self.y);
-        self.z = choose(&sum.z, &Fe::ONE, &self.z);
-        self.zz = choose(&sum.zz, &Fe::ONE, &self.zz);
+        let p = *self;
+        *self = sum;
+        self.choose(f, &Jacobian::from(q), p_is_infinity);
+        self.choose(f, &p, q_is_infinity);
     }
 
-    /// P + Q for finite points, Q ≠ ±P; and H = X_Q − X_P and R = Y_Q − Y_P over a common
+    /// P + Q for finite points, Q ≠ ±P; and H = X_Q − X_P and R = Y_P − Y_Q over a common
     /// denominator, which tell whether that was so. `z` and `zz` are P's denominator over Q's and its square.
     ///
-    /// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³, Z₃ = ZH with U = X_P and S = Y_P.
+    /// X₃ = R² − H³ − 2UH², Y₃ = R(X₃ − UH²) − SH³, Z₃ = ZH with U = X_P and S = Y_P. H and R differ in the
+    /// order of their terms because X_P and Y_Q are below p, and X_Q and Y_P need not be.
     #[inline(always)]
-    fn sum(&self, f: impl Field, q: &Affine, z: &Fe, zz: &Fe) -> (Jacobian, Fe, Fe) {
-        let u2 = f.mul(&q.x, zz);
-        let zzz = f.mul(zz, z);
-        let h = f.sub(&u2, &self.x);
-        let hh = f.sqr(&h);
+    fn sum(
+        &self,
+        f: impl Field,
+        q: &Affine,
+        z: &impl Number,
+        zz: &impl Number,
+    ) -> (Jacobian, Near, Near) {
+        let u2 = f.mul_near(&q.x, zz);
+        let zzz = f.mul_near(zz, z);
+        let h = f.sub_near(&u2, &self.x);
+        let hh = f.sqr_near(&h);
         let s2 = f.mul(&zzz, &q.y);
-        let r = f.sub(&s2, &self.y);
-        let z = f.mul(&self.z, &h);
+        let r = f.sub_near(&self.y, &s2);
+        let z = f.mul_near(&self.z, &h);
         let rr = f.sqr(&r);
         let hhh = f.mul(&hh, &h);
         let v = f.mul(&self.x, &hh);
         let zz = f.mul(&self.zz, &hh);
         let x = f.sub(&f.sub(&f.sub(&rr, &hhh), &v), &v);
-        let y = f.mul_sub(&r, &f.sub(&v, &x), &self.y, &hhh);
+        let y = f.mul_sub_near(&r, &f.sub(&x, &v), &self.y, &hhh);
         (Jacobian { x, y, z, zz }, h, r)
     }
 
     /// P = P + Q for finite points, Q ≠ P, with a common denominator left out. If Q = −P, Z₃ = 0 comes of
     /// itself, as H is its factor.
     pub(super) fn add_distinct(&mut self, f: impl Field, q: &Affine) {
-        (*self, ..) = self.sum(f, q, &self.z, &f.sqr(&self.z));
+        (*self, ..) = self.sum(f, q, &self.z, &f.sqr_near(&self.z));
     }
 
     /// P = P + Q for any public P and finite public Q, with a common denominator left out whose square is `cc`.
@@ -182,7 +187,7 @@ impl Jacobian {
             *self = Jacobian::over(q, cc);
             return;
         }
-        let (sum, h, r) = self.sum(f, q, &self.z, &f.sqr(&self.z));
+        let (sum, h, r) = self.sum(f, q, &self.z, &f.sqr_near(&self.z));
         self.set_sum_vartime(f, sum, &h, &r);
     }
 
@@ -193,7 +198,7 @@ impl Jacobian {
             *self = Jacobian::over(&q, cc);
             return;
         }
-        let (sum, h, r) = self.sum(f, q, &f.mul(&self.z, c), &self.zz);
+        let (sum, h, r) = self.sum(f, q, &f.mul_near(&self.z, c), &self.zz);
         self.set_sum_vartime(f, sum, &h, &r);
     }
 
@@ -209,7 +214,7 @@ impl Jacobian {
 
     /// P = `sum`, unless that is of equal or opposite points.
     #[inline(always)]
-    fn set_sum_vartime(&mut self, f: impl Field, sum: Jacobian, h: &Fe, r: &Fe) {
+    fn set_sum_vartime(&mut self, f: impl Field, sum: Jacobian, h: &Near, r: &Near) {
         match (bool::from(h.is_zero()), bool::from(r.is_zero())) {
             (false, _) => *self = sum,
             (true, true) => self.double(f),
@@ -227,7 +232,7 @@ impl Jacobian {
 
     /// The affine point; zeros for infinity.
     pub(super) fn to_affine(self, f: impl Field) -> Affine {
-        let z1 = self.z.invert(f);
+        let z1 = self.z.reduced().invert(f);
         let z2 = f.sqr(&z1);
         Affine { x: f.mul(&self.x, &z2), y: f.mul(&self.y, &f.mul(&z2, &z1)) }
     }
@@ -249,7 +254,7 @@ pub(super) fn to_affine_both(f: impl Field, p: &Jacobian, q: &Jacobian) -> (Affi
 /// If there are not as many places as points.
 pub(super) fn to_affine_all(f: impl Field, points: &[Jacobian], out: &mut [Affine]) {
     assert_eq!(points.len(), out.len(), "places for as many points");
-    let denominator = |p: &Jacobian| f.select(&p.z, &Fe::ONE, p.is_infinity());
+    let denominator = |p: &Jacobian| f.select(&p.z, &Fe::ONE.into(), p.is_infinity());
     let mut product = Fe::ONE;
     for (p, out) in points.iter().zip(out.iter_mut()) {
         // The product of those before it.
@@ -283,8 +288,8 @@ mod tests {
         let zzz = f.mul(&zz, &z);
         Jacobian {
             x: f.mul(&p.x, &zz),
-            y: f.mul(&p.y, &zzz),
-            z: f.mul(&p.z, &z),
+            y: f.mul_near(&p.y, &zzz),
+            z: f.mul_near(&p.z, &z),
             zz: f.mul(&p.zz, &zz),
         }
     }
