@@ -59,31 +59,32 @@ pub(super) fn mul(f: impl Field, k: &Scalar, p: &Affine) -> Jacobian {
     sum
 }
 
-/// P, 3P … (2N − 1)P, all with the denominator `z`, in coordinates that leave it out.
+/// P, 3P … (2·LEN − 1)P, all with the denominator `z`, in coordinates that leave it out.
 #[derive(Clone, Copy)]
-struct OddMultiples<const N: usize> {
-    words: [[u64; 8]; N],
+struct OddMultiples<const LEN: usize> {
+    words: [[u64; 8]; LEN],
     z: Fe,
 }
 
-impl<const N: usize> Zeroize for OddMultiples<N> {
+impl<const LEN: usize> Zeroize for OddMultiples<LEN> {
     fn zeroize(&mut self) {
         self.words.zeroize();
         self.z.zeroize();
     }
 }
 
-impl<const N: usize> OddMultiples<N> {
+impl<const LEN: usize> OddMultiples<LEN> {
     /// Of a finite point.
     ///
     /// Each is the one before plus 2P, which is given the denominator of their sum on the way (Meloni,
-    /// "New point addition formulae for ECC applications", 2007). The factors between the denominators
-    /// then lead all to the last one. That is 171 products, and spares two in each of the 51 additions, and reading 12 words
-    /// of each entry. No sum is of equal or opposite points, as the factors of P are odd and below n − 2.
+    /// "New point addition formulae for ECC applications", 2007); the factors between the denominators then
+    /// lead all to the last one. That is 171 products for sixteen, where multiples with denominators of their
+    /// own take 158, and spares two in each addition, and 12 words of each entry that is read. No sum is of
+    /// equal or opposite points: the factors of P are 2 and an odd number below 2·LEN.
     fn of(f: impl Field, p: &Affine) -> Self {
         // 2P as `Jacobian::double` has it, for Z = 1; P over the same denominator, y, is (S, y⁴).
-        let mut of_last = [Affine::default(); N];
-        let mut factors = [Fe::default(); N];
+        let mut of_last = [Affine::default(); LEN];
+        let mut factors = [Fe::default(); LEN];
         let yy = f.sqr_near(&p.y);
         let m = f.mul(&f.add(&p.x, &Fe::ONE), &f.sub(&p.x, &Fe::ONE));
         let m = f.add(&m, &f.half(&m));
@@ -94,7 +95,7 @@ impl<const N: usize> OddMultiples<N> {
         let mut twice = Affine { x, y: f.sub(&f.mul(&m, &f.sub(&s, &x)), &yyyy) };
         of_last[0] = Affine { x: s, y: yyyy };
         factors[0] = p.y;
-        for i in 1..N {
+        for i in 1..LEN {
             let last = of_last[i - 1];
             let h = f.sub(&twice.x, &last.x);
             let r = f.sub(&twice.y, &last.y);
@@ -110,10 +111,10 @@ impl<const N: usize> OddMultiples<N> {
             twice = Affine { x: v, y: t };
             factors[i] = h;
         }
-        let mut words = [[0; 8]; N];
-        words[N - 1] = of_last[N - 1].to_words();
-        let mut z = factors[N - 1];
-        for i in (0..N - 1).rev() {
+        let mut words = [[0; 8]; LEN];
+        words[LEN - 1] = of_last[LEN - 1].to_words();
+        let mut z = factors[LEN - 1];
+        for i in (0..LEN - 1).rev() {
             let zz = f.sqr_near(&z);
             let x = f.mul(&of_last[i].x, &zz);
             let zzz = f.mul_near(&zz, &z);
@@ -189,6 +190,8 @@ mod tests {
     fn numbers() -> Vec<Scalar> {
         let near_n = (1..70).map(|i| limbs::sub(&N, &[i, 0, 0, 0]).0);
         let small = (0..70).map(|i| [i, 0, 0, 0]);
+        // Up to 2²⁵⁵ k itself is multiplied by, from there on n − k.
+        let half = (0..8).map(|i| limbs::sub(&[4, 0, 0, 1 << 63], &[i, 0, 0, 0]).0);
         let powers =
             (0..256).map(|i| ::core::array::from_fn(|j| u64::from(i / 64 == j) << (i % 64)));
         let mut state = 1_u64;
@@ -197,7 +200,13 @@ mod tests {
             state ^ state >> 29
         };
         let any: Vec<Limbs> = (0..100).map(|_| [any(), any(), any(), any()]).collect();
-        near_n.chain(small).chain(powers).chain(any).map(|k| Scalar::reduced(&k)).collect()
+        near_n
+            .chain(small)
+            .chain(half)
+            .chain(powers)
+            .chain(any)
+            .map(|k| Scalar::reduced(&k))
+            .collect()
     }
 
     /// k·P in constant time, u·G + v·P, and the table of G, of one machine, against each other and

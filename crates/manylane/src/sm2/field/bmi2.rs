@@ -2,8 +2,8 @@
 //!
 //! A product is 16 MULX in rows and a reduction of two limbs at a time, all in registers. On Intel's
 //! cores its bound are the two ports that add with carry, choose and shift: 58 operations, 29 clocks
-//! (33 measured). That is why a row adds its products up before it adds them to the others, 7 such
-//! operations, instead of by the two chains of ADX, 9.
+//! (33 measured), and 54 for a result that may be a little over p. That is why a row adds its products up
+//! before it adds them to the others, 7 such operations, instead of by the two chains of ADX, 9.
 #![allow(unsafe_code)]
 
 use ::core::arch::{asm, x86_64::*};
@@ -42,7 +42,13 @@ impl Field for Mulx {
     }
 
     #[inline(always)]
-    fn mul_sub_near(self, a: &impl Number, b: &impl Number, c: &impl Number, d: &impl Number) -> Near {
+    fn mul_sub_near(
+        self,
+        a: &impl Number,
+        b: &impl Number,
+        c: &impl Number,
+        d: &impl Number,
+    ) -> Near {
         mul_sub_near(self.bmi2, a, b, c, d)
     }
 
