@@ -54,34 +54,119 @@ pub(super) struct Fe(pub(super) Limbs);
 
 impl DefaultIsZeroes for Fe {}
 
+/// An element of F_p in Montgomery form that may be a little over p: below 2²⁵⁶ − 2²²⁴, p + 2⁹⁶ − 2⁶⁴ + 1. It takes
+/// a look at the top limb to make one, not a comparison of four. The product of two is below 2²⁵⁶·p, as
+/// reductions want; but nothing is subtracted that may be over p.
+#[derive(Clone, Copy, Default)]
+#[repr(transparent)]
+pub(super) struct Near(pub(super) Limbs);
+
+impl DefaultIsZeroes for Near {}
+
+impl From<Fe> for Near {
+    fn from(a: Fe) -> Self {
+        Near(a.0)
+    }
+}
+
+impl Near {
+    /// The same element below p.
+    #[inline(always)]
+    pub(super) fn reduced(&self) -> Fe {
+        Fe(limbs::reduce_once(&self.0, false, &P))
+    }
+
+    #[inline(always)]
+    pub(super) fn is_zero(&self) -> Choice {
+        limbs::is_zero(&self.0) | self.0.ct_eq(&P)
+    }
+}
+
+/// An element as [`Fe`] or [`Near`].
+pub(super) trait Number: Sized {
+    /// A number below 2²⁵⁶ − 2²²⁴.
+    fn limbs(&self) -> &Limbs;
+
+    /// The element of limbs that one of this type had.
+    fn same(limbs: Limbs) -> Self;
+}
+
+impl Number for Fe {
+    #[inline(always)]
+    fn limbs(&self) -> &Limbs {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn same(limbs: Limbs) -> Self {
+        Fe(limbs)
+    }
+}
+
+impl Number for Near {
+    #[inline(always)]
+    fn limbs(&self) -> &Limbs {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn same(limbs: Limbs) -> Self {
+        Near(limbs)
+    }
+}
+
 /// A machine's arithmetic. The value is the proof that the processor has the machine.
 pub(super) trait Field: Copy {
     /// a·b.
-    fn mul(self, a: &Fe, b: &Fe) -> Fe;
+    fn mul(self, a: &impl Number, b: &impl Number) -> Fe;
+
+    /// a·b.
+    #[inline(always)]
+    fn mul_near(self, a: &impl Number, b: &impl Number) -> Near {
+        self.mul(a, b).into()
+    }
 
     /// a².
-    fn sqr(self, a: &Fe) -> Fe;
+    fn sqr(self, a: &impl Number) -> Fe;
+
+    /// a².
+    #[inline(always)]
+    fn sqr_near(self, a: &impl Number) -> Near {
+        self.sqr(a).into()
+    }
 
     /// a + b.
     fn add(self, a: &Fe, b: &Fe) -> Fe;
 
+    /// a + b.
+    fn add_near(self, a: &impl Number, b: &Fe) -> Near;
+
     /// a − b.
     fn sub(self, a: &Fe, b: &Fe) -> Fe;
 
+    /// a − b.
+    fn sub_near(self, a: &impl Number, b: &Fe) -> Near;
+
     /// a·b − c·d.
     #[inline(always)]
-    fn mul_sub(self, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
-        self.sub(&self.mul(a, b), &self.mul(c, d))
+    fn mul_sub_near(
+        self,
+        a: &impl Number,
+        b: &impl Number,
+        c: &impl Number,
+        d: &impl Number,
+    ) -> Near {
+        self.sub(&self.mul(a, b), &self.mul(c, d)).into()
     }
 
     /// a·b − c².
     #[inline(always)]
-    fn mul_sub_sqr(self, a: &Fe, b: &Fe, c: &Fe) -> Fe {
-        self.sub(&self.mul(a, b), &self.sqr(c))
+    fn mul_sub_sqr_near(self, a: &impl Number, b: &impl Number, c: &impl Number) -> Near {
+        self.sub(&self.mul(a, b), &self.sqr(c)).into()
     }
 
     /// b if `choice`, else a.
-    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe;
+    fn select<T: Number>(self, a: &T, b: &T, choice: Choice) -> T;
 
     /// a / 2.
     fn half(self, a: &Fe) -> Fe;
@@ -207,11 +292,6 @@ impl Fe {
     /// The number, below p.
     pub(super) fn to_limbs(self, field: impl Field) -> Limbs {
         field.mul(&self, &Fe([1, 0, 0, 0])).0
-    }
-
-    #[inline(always)]
-    pub(super) fn is_zero(&self) -> Choice {
-        limbs::is_zero(&self.0)
     }
 
     /// Whether the number is odd, as compressed points tell.

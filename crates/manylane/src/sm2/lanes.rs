@@ -185,7 +185,8 @@ fn numbers_of_lanes(k: &[Scalar]) -> Zeroizing<ifma::Numbers> {
 fn from_lanes(sums: &ifma::Sums, out: &mut [Jacobian]) {
     for (lane, out) in out.iter_mut().enumerate() {
         let element = |c: usize| super::field::Fe(core::array::from_fn(|i| sums[c][i][lane]));
-        *out = Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) };
+        *out =
+            Jacobian { x: element(0), y: element(1).into(), z: element(2).into(), zz: element(3) };
     }
 }
 

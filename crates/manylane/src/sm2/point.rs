@@ -7,7 +7,7 @@
 use subtle::Choice;
 use zeroize::DefaultIsZeroes;
 
-use super::field::{Fe, Field};
+use super::field::{Fe, Field, Near, Number};
 
 /// b of the curve's equation.
 const B: Fe = Fe([
@@ -26,12 +26,15 @@ pub(super) struct Affine {
 }
 
 /// A point. With Z² at hand, a sum or double starts with two products that do not wait for each other.
+///
+/// Where points of a table have a common denominator c, all coordinates may leave it out: the point is then
+/// (X/(cZ)², Y/(cZ)³), and `zz` is (cZ)². A double needs no other change, as its Z² comes from the curve's a.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Jacobian {
     pub(super) x: Fe,
-    pub(super) y: Fe,
-    pub(super) z: Fe,
+    pub(super) y: Near,
+    pub(super) z: Near,
     pub(super) zz: Fe,
 }
 
@@ -77,6 +80,12 @@ impl Affine {
         Some(Affine { x, y })
     }
 
+    /// x and y, as `from_words` takes them.
+    pub(super) fn to_words(self) -> [u64; 8] {
+        let ([x0, x1, x2, x3], [y0, y1, y2, y3]) = (self.x.0, self.y.0);
+        [x0, x1, x2, x3, y0, y1, y2, y3]
+    }
+
     /// −P if `negate`, else P.
     #[inline(always)]
     pub(super) fn neg_if(&self, f: impl Field, negate: Choice) -> Affine {
@@ -91,13 +100,18 @@ fn right_side(field: impl Field, x: &Fe) -> Fe {
 
 impl From<&Affine> for Jacobian {
     fn from(p: &Affine) -> Self {
-        Jacobian { x: p.x, y: p.y, z: Fe::ONE, zz: Fe::ONE }
+        Jacobian::over(p, &Fe::ONE)
     }
 }
 
 impl Jacobian {
     pub(super) const INFINITY: Jacobian =
-        Jacobian { x: Fe::ONE, y: Fe::ONE, z: Fe::ZERO, zz: Fe::ZERO };
+        Jacobian { x: Fe::ONE, y: Near(Fe::ONE.0), z: Near(Fe::ZERO.0), zz: Fe::ZERO };
+
+    /// Q with a denominator left out whose square is `cc`.
+    pub(super) fn over(q: &Affine, cc: &Fe) -> Jacobian {
+        Jacobian { x: q.x, y: q.y.into(), z: Fe::ONE.into(), zz: *cc }
+    }
 
     pub(super) fn is_infinity(&self) -> Choice {
         self.z.is_zero()
@@ -109,69 +123,83 @@ impl Jacobian {
     /// cannot be loaded before the stores of all their limbs are done.
     pub(super) fn double(&mut self, f: impl Field) {
         // With a = −3: M = 3(X − Z²)(X + Z²) / 2, S = XY², X₃ = M² − 2S, Y₃ = M(S − X₃) − Y⁴, Z₃ = YZ: the
-        // usual formulas have 2YZ, which takes two more doublings and halvings. In an order in which no
+        // usual formulas have 2YZ, which takes two more doublings and halvings. Z₃² is Y²Z², a product that
+        // knows nothing of Z and makes a multiple 0.6 % slower than a square does, so that Z may lack a denominator. In an order in which no
         // product needs the one just before it, because a processor looks some three ahead.
-        let m = f.mul(&f.add(&self.x, &self.zz), &f.sub(&self.x, &self.zz));
-        let yy = f.sqr(&self.y);
-        self.z = f.mul(&self.y, &self.z);
-        let m = f.add(&m, &f.half(&m));
+        let m = f.mul(&f.add_near(&self.x, &self.zz), &f.sub(&self.x, &self.zz));
+        let yy = f.sqr_near(&self.y);
+        self.z = f.mul_near(&self.y, &self.z);
+        let m = f.add_near(&m, &f.half(&m));
         let s = f.mul(&yy, &self.x);
         let mm = f.sqr(&m);
-        self.zz = f.sqr(&self.z);
+        self.zz = f.mul(&yy, &self.zz);
         self.x = f.sub(&f.sub(&mm, &s), &s);
-        self.y = f.mul_sub_sqr(&m, &f.sub(&s, &self.x), &yy);
+        self.y = f.mul_sub_sqr_near(&m, &f.sub(&s, &self.x), &yy);
     }
 
     /// P = P + Q for Q ≠ ±P; infinity on either side is handled: `q_is_infinity` tells Q's.
     pub(super) fn add_affine(&mut self, f: impl Field, q: &Affine, q_is_infinity: Choice) {
-        let (sum, ..) = self.add_affine_finite(f, q);
+        let (sum, ..) = self.sum(f, q, &self.z, &self.zz);
         let p_is_infinity = self.is_infinity();
-        let choose =
-            |sum: &Fe, q: &Fe, p: &Fe| f.select(&f.select(sum, q, p_is_infinity), p, q_is_infinity);
-        self.x = choose(&sum.x, &q.x, &self.x);
-        self.y = choose(&sum.y, &q.y, &self.y);
-        self.z = choose(&sum.z, &Fe::ONE, &self.z);
-        self.zz = choose(&sum.zz, &Fe::ONE, &self.zz);
+        let p = *self;
+        *self = sum;
+        self.choose(f, &Jacobian::from(q), p_is_infinity);
+        self.choose(f, &p, q_is_infinity);
     }
 
-    /// P + Q for finite points, Q ≠ ±P; and H = X_Q − X_P and R = Y_Q − Y_P over a common
-    /// denominator, which tell whether that was so.
+    /// P + Q for finite points, Q ≠ ±P; and H = X_Q − X_P and R = Y_P − Y_Q over a common
+    /// denominator, which tell whether that was so. `z` and `zz` are P's denominator over Q's and its square.
+    ///
+    /// X₃ = R² − H³ − 2UH², Y₃ = R(X₃ − UH²) − SH³, Z₃ = ZH with U = X_P and S = Y_P. H and R differ in the
+    /// order of their terms because X_P and Y_Q are below p, and X_Q and Y_P need not be.
     #[inline(always)]
-    fn add_affine_finite(&self, f: impl Field, q: &Affine) -> (Jacobian, Fe, Fe) {
-        let u2 = f.mul(&q.x, &self.zz);
-        let zzz = f.mul(&self.zz, &self.z);
-        let h = f.sub(&u2, &self.x);
-        let hh = f.sqr(&h);
+    fn sum(
+        &self,
+        f: impl Field,
+        q: &Affine,
+        z: &impl Number,
+        zz: &impl Number,
+    ) -> (Jacobian, Near, Near) {
+        let u2 = f.mul_near(&q.x, zz);
+        let zzz = f.mul_near(zz, z);
+        let h = f.sub_near(&u2, &self.x);
+        let hh = f.sqr_near(&h);
         let s2 = f.mul(&zzz, &q.y);
-        let r = f.sub(&s2, &self.y);
-        (chord(f, &self.x, &self.y, &h, &hh, &r, &self.z), h, r)
+        let r = f.sub_near(&self.y, &s2);
+        let z = f.mul_near(&self.z, &h);
+        let rr = f.sqr(&r);
+        let hhh = f.mul(&hh, &h);
+        let v = f.mul(&self.x, &hh);
+        let zz = f.mul(&self.zz, &hh);
+        let x = f.sub(&f.sub(&f.sub(&rr, &hhh), &v), &v);
+        let y = f.mul_sub_near(&r, &f.sub(&x, &v), &self.y, &hhh);
+        (Jacobian { x, y, z, zz }, h, r)
     }
 
-    /// As [`add_affine_finite`](Self::add_affine_finite) for a Q that has a Z.
-    #[inline(always)]
-    fn add_finite(&self, f: impl Field, q: &Cached) -> (Jacobian, Fe, Fe) {
-        let u1 = f.mul(&self.x, &q.zz);
-        let zzz = f.mul(&self.zz, &self.z);
-        let u2 = f.mul(&q.x, &self.zz);
-        let s1 = f.mul(&self.y, &q.zzz);
-        let s2 = f.mul(&zzz, &q.y);
-        let h = f.sub(&u2, &u1);
-        let hh = f.sqr(&h);
-        let z = f.mul(&self.z, &q.z);
-        let r = f.sub(&s2, &s1);
-        (chord(f, &u1, &s1, &h, &hh, &r, &z), h, r)
+    /// P = P + Q for finite points, Q ≠ P, with a common denominator left out. If Q = −P, Z₃ = 0 comes of
+    /// itself, as H is its factor.
+    pub(super) fn add_distinct(&mut self, f: impl Field, q: &Affine) {
+        (*self, ..) = self.sum(f, q, &self.z, &f.sqr_near(&self.z));
     }
 
-    /// P = P + Q for any public points.
-    pub(super) fn add_vartime(&mut self, f: impl Field, q: &Cached) {
-        if bool::from(q.z.is_zero()) {
-            return;
-        }
+    /// P = P + Q for any public P and finite public Q, with a common denominator left out whose square is `cc`.
+    pub(super) fn add_over_vartime(&mut self, f: impl Field, q: &Affine, cc: &Fe) {
         if bool::from(self.is_infinity()) {
-            *self = Jacobian { x: q.x, y: q.y, z: q.z, zz: q.zz };
+            *self = Jacobian::over(q, cc);
             return;
         }
-        let (sum, h, r) = self.add_finite(f, q);
+        let (sum, h, r) = self.sum(f, q, &self.z, &f.sqr_near(&self.z));
+        self.set_sum_vartime(f, sum, &h, &r);
+    }
+
+    /// P = P + Q for any public P with a denominator `c` left out, and finite public Q with none.
+    pub(super) fn add_affine_over_vartime(&mut self, f: impl Field, q: &Affine, c: &Fe, cc: &Fe) {
+        if bool::from(self.is_infinity()) {
+            let q = Affine { x: f.mul(&q.x, cc), y: f.mul(&q.y, &f.mul(cc, c)) };
+            *self = Jacobian::over(&q, cc);
+            return;
+        }
+        let (sum, h, r) = self.sum(f, q, &f.mul_near(&self.z, c), &self.zz);
         self.set_sum_vartime(f, sum, &h, &r);
     }
 
@@ -181,13 +209,13 @@ impl Jacobian {
             *self = Jacobian::from(q);
             return;
         }
-        let (sum, h, r) = self.add_affine_finite(f, q);
+        let (sum, h, r) = self.sum(f, q, &self.z, &self.zz);
         self.set_sum_vartime(f, sum, &h, &r);
     }
 
     /// P = `sum`, unless that is of equal or opposite points.
     #[inline(always)]
-    fn set_sum_vartime(&mut self, f: impl Field, sum: Jacobian, h: &Fe, r: &Fe) {
+    fn set_sum_vartime(&mut self, f: impl Field, sum: Jacobian, h: &Near, r: &Near) {
         match (bool::from(h.is_zero()), bool::from(r.is_zero())) {
             (false, _) => *self = sum,
             (true, true) => self.double(f),
@@ -195,43 +223,17 @@ impl Jacobian {
         }
     }
 
-    /// P = P + Q for Q ≠ ±P, or either of them infinity.
-    pub(super) fn add_distinct(&mut self, f: impl Field, q: &Cached) {
-        let (sum, ..) = self.add_finite(f, q);
-        self.set_sum(f, &sum, q);
-    }
-
-    /// P = P + Q for all points: if they are opposite, Z₃ = 0 comes of itself, as H is its factor; if
-    /// they are equal, 2P is chosen.
-    pub(super) fn add_complete(&mut self, f: impl Field, q: &Cached) {
-        let (sum, h, r) = self.add_finite(f, q);
-        let are_equal = h.is_zero() & r.is_zero();
-        let mut twice = *self;
-        twice.double(f);
-        let sum = Jacobian {
-            x: f.select(&sum.x, &twice.x, are_equal),
-            y: f.select(&sum.y, &twice.y, are_equal),
-            z: f.select(&sum.z, &twice.z, are_equal),
-            zz: f.select(&sum.zz, &twice.zz, are_equal),
-        };
-        self.set_sum(f, &sum, q);
-    }
-
-    /// P = `sum`, unless one of its terms, P and Q, is infinity: then the other.
-    #[inline(always)]
-    fn set_sum(&mut self, f: impl Field, sum: &Jacobian, q: &Cached) {
-        let (p_is_infinity, q_is_infinity) = (self.is_infinity(), q.z.is_zero());
-        let choose =
-            |sum: &Fe, q: &Fe, p: &Fe| f.select(&f.select(sum, q, p_is_infinity), p, q_is_infinity);
-        self.x = choose(&sum.x, &q.x, &self.x);
-        self.y = choose(&sum.y, &q.y, &self.y);
-        self.z = choose(&sum.z, &q.z, &self.z);
-        self.zz = choose(&sum.zz, &q.zz, &self.zz);
+    /// P = Q if `choice`.
+    pub(super) fn choose(&mut self, f: impl Field, q: &Jacobian, choice: Choice) {
+        self.x = f.select(&self.x, &q.x, choice);
+        self.y = f.select(&self.y, &q.y, choice);
+        self.z = f.select(&self.z, &q.z, choice);
+        self.zz = f.select(&self.zz, &q.zz, choice);
     }
 
     /// The affine point; zeros for infinity.
     pub(super) fn to_affine(self, f: impl Field) -> Affine {
-        let z1 = self.z.invert(f);
+        let z1 = self.z.reduced().invert(f);
         let z2 = f.sqr(&z1);
         Affine { x: f.mul(&self.x, &z2), y: f.mul(&self.y, &f.mul(&z2, &z1)) }
     }
@@ -253,7 +255,7 @@ pub(super) fn to_affine_both(f: impl Field, p: &Jacobian, q: &Jacobian) -> (Affi
 /// If there are not as many places as points.
 pub(super) fn to_affine_all(f: impl Field, points: &[Jacobian], out: &mut [Affine]) {
     assert_eq!(points.len(), out.len(), "places for as many points");
-    let denominator = |p: &Jacobian| f.select(&p.z, &Fe::ONE, p.is_infinity());
+    let denominator = |p: &Jacobian| f.select(&p.z, &Fe::ONE.into(), p.is_infinity());
     let mut product = Fe::ONE;
     for (p, out) in points.iter().zip(out.iter_mut()) {
         // The product of those before it.
@@ -266,59 +268,6 @@ pub(super) fn to_affine_all(f: impl Field, points: &[Jacobian], out: &mut [Affin
         inverse = f.mul(&inverse, &denominator(p));
         let z2 = f.sqr(&z1);
         *out = Affine { x: f.mul(&p.x, &z2), y: f.mul(&p.y, &f.mul(&z2, &z1)) };
-    }
-}
-
-/// X₃ = R² − H³ − 2UH², Y₃ = R(UH² − X₃) − SH³, Z₃ = ZH: the sum of points whose common denominator is
-/// Z; one has the coordinates U and S over it, and H and R are the differences.
-#[inline(always)]
-fn chord(f: impl Field, u: &Fe, s: &Fe, h: &Fe, hh: &Fe, r: &Fe, z: &Fe) -> Jacobian {
-    let z = f.mul(z, h);
-    let rr = f.sqr(r);
-    let hhh = f.mul(hh, h);
-    let v = f.mul(u, hh);
-    let zz = f.sqr(&z);
-    let x = f.sub(&f.sub(&f.sub(&rr, &hhh), &v), &v);
-    let y = f.mul_sub(r, &f.sub(&v, &x), s, &hhh);
-    Jacobian { x, y, z, zz }
-}
-
-/// A point with the powers of Z that an addition needs.
-#[derive(Clone, Copy, Default)]
-#[repr(C)]
-pub(super) struct Cached {
-    x: Fe,
-    y: Fe,
-    z: Fe,
-    zz: Fe,
-    zzz: Fe,
-}
-
-impl DefaultIsZeroes for Cached {}
-
-impl Cached {
-    pub(super) fn of(f: impl Field, p: &Jacobian) -> Cached {
-        Cached { x: p.x, y: p.y, z: p.z, zz: p.zz, zzz: f.mul(&p.zz, &p.z) }
-    }
-
-    #[inline(always)]
-    pub(super) fn neg_if(&self, f: impl Field, negate: Choice) -> Cached {
-        Cached { y: f.neg_if(&self.y, negate), ..*self }
-    }
-
-    pub(super) fn to_words(self) -> [u64; 20] {
-        let mut words = [0; 20];
-        for (words, element) in
-            words.as_chunks_mut::<4>().0.iter_mut().zip([self.x, self.y, self.z, self.zz, self.zzz])
-        {
-            *words = element.0;
-        }
-        words
-    }
-
-    pub(super) fn from_words(words: &[u64; 20]) -> Cached {
-        let element = |i: usize| Fe(words.as_chunks::<4>().0[i]);
-        Cached { x: element(0), y: element(1), z: element(2), zz: element(3), zzz: element(4) }
     }
 }
 
@@ -340,8 +289,8 @@ mod tests {
         let zzz = f.mul(&zz, &z);
         Jacobian {
             x: f.mul(&p.x, &zz),
-            y: f.mul(&p.y, &zzz),
-            z: f.mul(&p.z, &z),
+            y: f.mul_near(&p.y, &zzz),
+            z: f.mul_near(&p.z, &z),
             zz: f.mul(&p.zz, &zz),
         }
     }
@@ -388,10 +337,6 @@ mod tests {
                         assert_eq!(words(f, &sum), expected, "{machine}: {what}, {a} and {b}");
                         assert_eq!(bool::from(sum.is_infinity()), a + b == 0, "{machine}: {what}");
                     };
-                    let cached = Cached::of(f, &q);
-                    let cached = Cached::from_words(&cached.to_words());
-                    check("add_vartime", &|sum| sum.add_vartime(f, &cached));
-                    check("add_complete", &|sum| sum.add_complete(f, &cached));
                     let affine = q.to_affine(f);
                     if b != 0 {
                         check("add_affine_vartime", &|sum| sum.add_affine_vartime(f, &affine));
@@ -400,7 +345,6 @@ mod tests {
                         check("double", &|sum| sum.double(f));
                     }
                     if a.abs() != b.abs() || a == 0 {
-                        check("add_distinct", &|sum| sum.add_distinct(f, &cached));
                         let none = Choice::from(u8::from(b == 0));
                         check("add_affine", &|sum| sum.add_affine(f, &affine, none));
                     }

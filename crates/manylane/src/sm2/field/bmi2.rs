@@ -2,16 +2,16 @@
 //!
 //! A product is 16 MULX in rows and a reduction of two limbs at a time, all in registers. On Intel's
 //! cores its bound are the two ports that add with carry, choose and shift: 58 operations, 29 clocks
-//! (33 measured). That is why a row adds its products up before it adds them to the others, 7 such
-//! operations, instead of by the two chains of ADX, 9.
+//! (33 measured), and 54 for a result that may be a little over p. That is why a row adds its products up
+//! before it adds them to the others, 7 such operations, instead of by the two chains of ADX, 9.
 #![allow(unsafe_code)]
 
 use ::core::arch::{asm, x86_64::*};
 
 use subtle::Choice;
 
-use super::{Fe, Field, P};
-use crate::cpu;
+use super::{Fe, Field, Near, Number, P};
+use crate::{cpu, sm2::limbs::Limbs};
 
 /// Proof of BMI2 and AVX2, and of AVX-512 for tables where that is to be used.
 #[derive(Clone, Copy)]
@@ -22,23 +22,39 @@ pub(in crate::sm2) struct Mulx {
 
 impl Field for Mulx {
     #[inline(always)]
-    fn mul(self, a: &Fe, b: &Fe) -> Fe {
+    fn mul(self, a: &impl Number, b: &impl Number) -> Fe {
         mul(self.bmi2, a, b)
     }
 
     #[inline(always)]
-    fn sqr(self, a: &Fe) -> Fe {
+    fn mul_near(self, a: &impl Number, b: &impl Number) -> Near {
+        mul_near(self.bmi2, a, b)
+    }
+
+    #[inline(always)]
+    fn sqr(self, a: &impl Number) -> Fe {
         sqr(self.bmi2, a)
     }
 
     #[inline(always)]
-    fn mul_sub(self, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
-        mul_sub(self.bmi2, a, b, c, d)
+    fn sqr_near(self, a: &impl Number) -> Near {
+        sqr_near(self.bmi2, a)
     }
 
     #[inline(always)]
-    fn mul_sub_sqr(self, a: &Fe, b: &Fe, c: &Fe) -> Fe {
-        mul_sub_sqr(self.bmi2, a, b, c)
+    fn mul_sub_near(
+        self,
+        a: &impl Number,
+        b: &impl Number,
+        c: &impl Number,
+        d: &impl Number,
+    ) -> Near {
+        mul_sub_near(self.bmi2, a, b, c, d)
+    }
+
+    #[inline(always)]
+    fn mul_sub_sqr_near(self, a: &impl Number, b: &impl Number, c: &impl Number) -> Near {
+        mul_sub_sqr_near(self.bmi2, a, b, c)
     }
 
     #[inline(always)]
@@ -47,18 +63,28 @@ impl Field for Mulx {
     }
 
     #[inline(always)]
-    fn sub(self, a: &Fe, b: &Fe) -> Fe {
-        sub(a, b)
+    fn add_near(self, a: &impl Number, b: &Fe) -> Near {
+        add_near(a.limbs(), b)
     }
 
     #[inline(always)]
-    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe {
-        select(a, b, choice)
+    fn sub(self, a: &Fe, b: &Fe) -> Fe {
+        Fe(sub(&a.0, b))
+    }
+
+    #[inline(always)]
+    fn sub_near(self, a: &impl Number, b: &Fe) -> Near {
+        Near(sub(a.limbs(), b))
+    }
+
+    #[inline(always)]
+    fn select<T: Number>(self, a: &T, b: &T, choice: Choice) -> T {
+        T::same(select(a.limbs(), b.limbs(), choice))
     }
 
     #[inline(always)]
     fn half(self, a: &Fe) -> Fe {
-        half(a)
+        half(self.bmi2, a)
     }
 
     #[inline]
@@ -97,20 +123,45 @@ macro_rules! reduce_two {
     };
 }
 
-/// r8 … r11 = (r8 … r15) / 2²⁵⁶ mod p. Changes all other registers but rdi.
+/// r8 … r11 and a carry = (r8 … r15) / 2²⁵⁶, up to a multiple of p: below 2p, for a number below 2²⁵⁶·p.
+/// Changes rax, rbx, rcx, rdx, rsi and rbp.
 #[rustfmt::skip]
-macro_rules! reduce {
+macro_rules! divide {
     () => {
         concat!(
             reduce_two!("r8", "r9", "r10", "r11"),
             reduce_two!("r10", "r11", "r8", "r9"),
             "add r8, r12\n adc r9, r13\n adc r10, r14\n adc r11, r15\n",
             "sbb rdx, rdx\n",
+        )
+    };
+}
+
+/// r8 … r11 = (r8 … r15) / 2²⁵⁶ mod p. Changes all other registers but rdi.
+#[rustfmt::skip]
+macro_rules! reduce {
+    () => {
+        concat!(
+            divide!(),
             "mov r12, r8\n mov r13, r9\n mov r14, r10\n mov r15, r11\n",
             "mov rax, 0xffffffff00000000\n mov rcx, 0xfffffffeffffffff\n",
             "sub r8, -1\n sbb r9, rax\n sbb r10, -1\n sbb r11, rcx\n sbb rdx, 0\n",
             // The difference, unless it borrows more than the sum's carry.
             "cmovc r8, r12\n cmovc r9, r13\n cmovc r10, r14\n cmovc r11, r15\n",
+        )
+    };
+}
+
+/// The same as a [`Near`]: p is subtracted if there is a carry, or if the top limb alone tells that the
+/// number is above p. Those two exclude each other. Changes the same registers.
+#[rustfmt::skip]
+macro_rules! reduce_near {
+    () => {
+        concat!(
+            divide!(),
+            "mov rax, 0xffffffff00000000\n mov rcx, 0xfffffffeffffffff\n",
+            "cmp rcx, r11\n sbb rdx, 0\n and rax, rdx\n and rcx, rdx\n",
+            "sub r8, rdx\n sbb r9, rax\n sbb r10, rdx\n sbb r11, rcx\n",
         )
     };
 }
@@ -192,143 +243,72 @@ macro_rules! product_less {
     };
 }
 
-/// a·b.
+/// A function that computes a product, or a difference of two, in assembly, and reduces it: `$reduce`.
 ///
 /// Inlined, and the result comes in registers: of limbs that went through memory the compiler copies
-/// two by two, and such a load waits until both stores before it are done. A call to one copy of this
+/// two by two, and such a load waits until both stores before it are done. A call to one copy of the product
 /// took 8 % more for a multiple of a point (measured on Intel's Golden Cove).
-#[inline(always)]
-fn mul(_: cpu::Bmi2, a: &Fe, b: &Fe) -> Fe {
-    let [r0, r1, r2, r3]: [u64; 4];
-    // SAFETY: the token proves BMI2; a and b are four limbs each, which are only read.
-    unsafe {
-        asm!(
-            "push rbx",
-            "push rbp",
-            product!(),
-            reduce!(),
-            "pop rbp",
-            "pop rbx",
-            inout("rsi") a.0.as_ptr() => _,
-            inout("rdi") b.0.as_ptr() => _,
-            out("r8") r0,
-            out("r9") r1,
-            out("r10") r2,
-            out("r11") r3,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            out("rax") _,
-            out("rcx") _,
-            out("rdx") _,
-            options(pure, readonly),
-        );
-    }
-    Fe([r0, r1, r2, r3])
+macro_rules! products {
+    ($(#[$doc:meta])* $name:ident($($element:ident: $register:tt),*) -> $result:ident,
+     $($code:expr),*; $($changed:tt),*) => {
+        $(#[$doc])*
+        #[inline(always)]
+        fn $name(_: cpu::Bmi2, $($element: &impl Number),*) -> $result {
+            let [r0, r1, r2, r3]: [u64; 4];
+            // SAFETY: the token proves BMI2; all elements are four limbs, which are only read; at most 112
+            // bytes of the stack are used and given back.
+            unsafe {
+                asm!(
+                    "push rbx",
+                    "push rbp",
+                    $($code,)*
+                    "pop rbp",
+                    "pop rbx",
+                    $(inout($register) $element.limbs().as_ptr() => _,)*
+                    $(out($changed) _,)*
+                    out("r8") r0,
+                    out("r9") r1,
+                    out("r10") r2,
+                    out("r11") r3,
+                    out("r12") _,
+                    out("r13") _,
+                    out("r14") _,
+                    out("r15") _,
+                    out("rdx") _,
+                    options(pure, readonly),
+                );
+            }
+            $result([r0, r1, r2, r3])
+        }
+    };
 }
 
-/// a².
-#[inline(always)]
-fn sqr(_: cpu::Bmi2, a: &Fe) -> Fe {
-    let [r0, r1, r2, r3]: [u64; 4];
-    // SAFETY: as above.
-    unsafe {
-        asm!(
-            "push rbx",
-            "push rbp",
-            square!(),
-            reduce!(),
-            "pop rbp",
-            "pop rbx",
-            inout("rsi") a.0.as_ptr() => _,
-            out("rdi") _,
-            out("r8") r0,
-            out("r9") r1,
-            out("r10") r2,
-            out("r11") r3,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            out("rax") _,
-            out("rcx") _,
-            out("rdx") _,
-            options(pure, readonly),
-        );
-    }
-    Fe([r0, r1, r2, r3])
-}
-
-/// a·b − c·d, with one reduction for both.
-#[inline(always)]
-fn mul_sub(_: cpu::Bmi2, a: &Fe, b: &Fe, c: &Fe, d: &Fe) -> Fe {
-    let [r0, r1, r2, r3]: [u64; 4];
-    // SAFETY: as above; 112 bytes of the stack are used and given back.
-    unsafe {
-        asm!(
-            "push rbx",
-            "push rbp",
-            "push rax",
-            "push rcx",
-            product!(),
-            product_less!(),
-            reduce!(),
-            "pop rbp",
-            "pop rbx",
-            inout("rax") a.0.as_ptr() => _,
-            inout("rcx") b.0.as_ptr() => _,
-            inout("rsi") c.0.as_ptr() => _,
-            inout("rdi") d.0.as_ptr() => _,
-            out("r8") r0,
-            out("r9") r1,
-            out("r10") r2,
-            out("r11") r3,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            out("rdx") _,
-            options(pure, readonly),
-        );
-    }
-    Fe([r0, r1, r2, r3])
-}
-
-/// a·b − c², with one reduction for both.
-#[inline(always)]
-fn mul_sub_sqr(_: cpu::Bmi2, a: &Fe, b: &Fe, c: &Fe) -> Fe {
-    let [r0, r1, r2, r3]: [u64; 4];
-    // SAFETY: as above; 112 bytes of the stack are used and given back.
-    unsafe {
-        asm!(
-            "push rbx",
-            "push rbp",
-            "push rax",
-            "push rcx",
-            square!(),
-            product_less!(),
-            reduce!(),
-            "pop rbp",
-            "pop rbx",
-            inout("rax") a.0.as_ptr() => _,
-            inout("rcx") b.0.as_ptr() => _,
-            inout("rsi") c.0.as_ptr() => _,
-            out("rdi") _,
-            out("r8") r0,
-            out("r9") r1,
-            out("r10") r2,
-            out("r11") r3,
-            out("r12") _,
-            out("r13") _,
-            out("r14") _,
-            out("r15") _,
-            out("rdx") _,
-            options(pure, readonly),
-        );
-    }
-    Fe([r0, r1, r2, r3])
-}
+products!(
+    /// a·b.
+    mul(a: "rsi", b: "rdi") -> Fe, product!(), reduce!(); "rax", "rcx"
+);
+products!(
+    /// a·b.
+    mul_near(a: "rsi", b: "rdi") -> Near, product!(), reduce_near!(); "rax", "rcx"
+);
+products!(
+    /// a².
+    sqr(a: "rsi") -> Fe, square!(), reduce!(); "rax", "rcx", "rdi"
+);
+products!(
+    /// a².
+    sqr_near(a: "rsi") -> Near, square!(), reduce_near!(); "rax", "rcx", "rdi"
+);
+products!(
+    /// a·b − c·d, with one reduction for both.
+    mul_sub_near(a: "rax", b: "rcx", c: "rsi", d: "rdi") -> Near,
+    "push rax", "push rcx", product!(), product_less!(), reduce_near!();
+);
+products!(
+    /// a·b − c², with one reduction for both.
+    mul_sub_sqr_near(a: "rax", b: "rcx", c: "rsi") -> Near,
+    "push rax", "push rcx", square!(), product_less!(), reduce_near!(); "rdi"
+);
 
 /// a + b. In assembly like what follows, because the compiler takes chains of borrows apart where it
 /// knows one of the numbers, and needs three times the instructions.
@@ -390,10 +370,51 @@ fn add(a: &Fe, b: &Fe) -> Fe {
     Fe([r0, r1, r2, r3])
 }
 
-/// a − b.
+/// a + b, reduced as a product's [`Near`].
 #[inline(always)]
-fn sub(a: &Fe, b: &Fe) -> Fe {
-    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+fn add_near(a: &Limbs, b: &Fe) -> Near {
+    let [mut r0, mut r1, mut r2, mut r3] = *a;
+    // SAFETY: arithmetic on registers.
+    unsafe {
+        asm!(
+            "add {r0}, {b0}",
+            "adc {r1}, {b1}",
+            "adc {r2}, {b2}",
+            "adc {r3}, {b3}",
+            "mov {p1}, {P1}",
+            "mov {p3}, {P3}",
+            "sbb {mask}, {mask}",
+            "cmp {p3}, {r3}",
+            "sbb {mask}, 0",
+            "and {p1}, {mask}",
+            "and {p3}, {mask}",
+            "sub {r0}, {mask}",
+            "sbb {r1}, {p1}",
+            "sbb {r2}, {mask}",
+            "sbb {r3}, {p3}",
+            r0 = inout(reg) r0,
+            r1 = inout(reg) r1,
+            r2 = inout(reg) r2,
+            r3 = inout(reg) r3,
+            b0 = in(reg) b.0[0],
+            b1 = in(reg) b.0[1],
+            b2 = in(reg) b.0[2],
+            b3 = in(reg) b.0[3],
+            mask = out(reg) _,
+            p1 = out(reg) _,
+            p3 = out(reg) _,
+            P1 = const P[1],
+            P3 = const P[3],
+            options(pure, nomem, nostack),
+        );
+    }
+    Near([r0, r1, r2, r3])
+}
+
+/// a − b, and p more if that is negative.
+#[inline(always)]
+fn sub(a: &Limbs, b: &Fe) -> Limbs {
+    let [mut r0, mut r1, mut r2, mut r3] = *a;
     // SAFETY: arithmetic on registers.
     unsafe {
         asm!(
@@ -426,14 +447,14 @@ fn sub(a: &Fe, b: &Fe) -> Fe {
             options(pure, nomem, nostack),
         );
     }
-    Fe([r0, r1, r2, r3])
+    [r0, r1, r2, r3]
 }
 
 /// b if `choice`, else a. In assembly because the compiler would take vectors for it, which cannot load
 /// limbs that have just been stored.
 #[inline(always)]
-fn select(a: &Fe, b: &Fe, choice: Choice) -> Fe {
-    let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
+fn select(a: &Limbs, b: &Limbs, choice: Choice) -> Limbs {
+    let [mut r0, mut r1, mut r2, mut r3] = *a;
     // SAFETY: arithmetic on registers.
     unsafe {
         asm!(
@@ -446,22 +467,23 @@ fn select(a: &Fe, b: &Fe, choice: Choice) -> Fe {
             r1 = inout(reg) r1,
             r2 = inout(reg) r2,
             r3 = inout(reg) r3,
-            b0 = in(reg) b.0[0],
-            b1 = in(reg) b.0[1],
-            b2 = in(reg) b.0[2],
-            b3 = in(reg) b.0[3],
+            b0 = in(reg) b[0],
+            b1 = in(reg) b[1],
+            b2 = in(reg) b[2],
+            b3 = in(reg) b[3],
             choice = in(reg_byte) choice.unwrap_u8(),
             options(pure, nomem, nostack),
         );
     }
-    Fe([r0, r1, r2, r3])
+    [r0, r1, r2, r3]
 }
 
-/// a / 2.
+/// a / 2. MULX shifts: a product with 2⁶³ has the bits of a limb that stay in one half, and in the other
+/// half the one that goes to the next limb; shifts would take eight operations of the two ports.
 #[inline(always)]
-fn half(a: &Fe) -> Fe {
+fn half(_: cpu::Bmi2, a: &Fe) -> Fe {
     let Fe([mut r0, mut r1, mut r2, mut r3]) = *a;
-    // SAFETY: arithmetic on registers.
+    // SAFETY: the token proves BMI2; arithmetic on registers.
     unsafe {
         asm!(
             "mov {mask}, {r0}",
@@ -476,21 +498,14 @@ fn half(a: &Fe) -> Fe {
             "adc {r2}, {mask}",
             "adc {r3}, {p3}",
             "sbb {mask}, {mask}",
-            // Shifts of two registers take six operations on AMD's cores.
-            "mov {p1}, {r1}",
-            "shl {p1}, 63",
-            "shr {r0}, 1",
+            "and {mask}, rdx",
+            "mulx {r0}, {p1}, {r0}",
+            "mulx {r1}, {p1}, {r1}",
             "lea {r0}, [{r0} + {p1}]",
-            "mov {p3}, {r2}",
-            "shl {p3}, 63",
-            "shr {r1}, 1",
-            "lea {r1}, [{r1} + {p3}]",
-            "mov {p1}, {r3}",
-            "shl {p1}, 63",
-            "shr {r2}, 1",
+            "mulx {r2}, {p1}, {r2}",
+            "lea {r1}, [{r1} + {p1}]",
+            "mulx {r3}, {p1}, {r3}",
             "lea {r2}, [{r2} + {p1}]",
-            "shl {mask}, 63",
-            "shr {r3}, 1",
             "lea {r3}, [{r3} + {mask}]",
             r0 = inout(reg) r0,
             r1 = inout(reg) r1,
@@ -501,6 +516,7 @@ fn half(a: &Fe) -> Fe {
             p3 = out(reg) _,
             P1 = const P[1],
             P3 = const P[3],
+            in("rdx") 1_u64 << 63,
             options(pure, nomem, nostack),
         );
     }

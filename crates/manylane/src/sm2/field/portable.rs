@@ -2,7 +2,7 @@
 
 use subtle::Choice;
 
-use super::{Fe, Field, P};
+use super::{Fe, Field, Near, Number, P};
 use crate::sm2::limbs;
 
 /// Proof of [`Machine::Portable`](crate::cpu::Machine::Portable), which needs none.
@@ -11,13 +11,13 @@ pub(in crate::sm2) struct Portable;
 
 impl Field for Portable {
     #[inline]
-    fn mul(self, a: &Fe, b: &Fe) -> Fe {
-        reduce(&limbs::mul_wide(&a.0, &b.0))
+    fn mul(self, a: &impl Number, b: &impl Number) -> Fe {
+        reduce(&limbs::mul_wide(a.limbs(), b.limbs()))
     }
 
     #[inline]
-    fn sqr(self, a: &Fe) -> Fe {
-        reduce(&limbs::mul_wide(&a.0, &a.0))
+    fn sqr(self, a: &impl Number) -> Fe {
+        reduce(&limbs::mul_wide(a.limbs(), a.limbs()))
     }
 
     #[inline(always)]
@@ -26,13 +26,23 @@ impl Field for Portable {
     }
 
     #[inline(always)]
+    fn add_near(self, a: &impl Number, b: &Fe) -> Near {
+        Near(limbs::add_mod(a.limbs(), &b.0, &P))
+    }
+
+    #[inline(always)]
+    fn sub_near(self, a: &impl Number, b: &Fe) -> Near {
+        Near(limbs::sub_mod(a.limbs(), &b.0, &P))
+    }
+
+    #[inline(always)]
     fn sub(self, a: &Fe, b: &Fe) -> Fe {
         Fe(limbs::sub_mod(&a.0, &b.0, &P))
     }
 
     #[inline(always)]
-    fn select(self, a: &Fe, b: &Fe, choice: Choice) -> Fe {
-        Fe(limbs::choose(&a.0, &b.0, choice))
+    fn select<T: Number>(self, a: &T, b: &T, choice: Choice) -> T {
+        T::same(limbs::choose(a.limbs(), b.limbs(), choice))
     }
 
     #[inline(always)]
@@ -52,7 +62,7 @@ impl Field for Portable {
     }
 }
 
-/// t / 2²⁵⁶ mod p, for t below p².
+/// t / 2²⁵⁶ mod p, for t below 2²⁵⁶·p.
 ///
 /// With m the lowest limb, t + m·p is a multiple of 2⁶⁴, because −p⁻¹ mod 2⁶⁴ = 1; and
 /// m·p = m·2²⁵⁶ + m·2⁶⁴ − m·2⁹⁶ − m·2²²⁴ − m. So the four limbs above m become

@@ -50,6 +50,73 @@ fn cells() -> Vec<(Machine, Cell)> {
     cells
 }
 
+/// Numbers that a [`Near`] may be: all of p … 2²⁵⁶ − 2²²⁴ − 1 that edges are made of, and those below.
+fn near_edges() -> Vec<Limbs> {
+    let top = 0xffff_fffe_ffff_ffff;
+    let over = [
+        [u64::MAX; 2],
+        [u64::MAX, u64::MAX - 1],
+        [0, 0xffff_ffff_0000_0000],
+        [0, 0xffff_ffff_0000_0001],
+        [u64::MAX, 0xffff_ffff_0000_0000],
+        [1 << 63, u64::MAX],
+    ];
+    let over = over.map(|[low, high]| [low, high, u64::MAX, top]);
+    let sums = (0..3).flat_map(|i| {
+        [limbs::add(&P, &[i, 0, 0, 0]).0, limbs::sub(&over[0], &[i << 32, i, 0, 0]).0]
+    });
+    let edges = edges();
+    let below = edges.iter().step_by(edges.len() / 40).copied();
+    over.into_iter().chain(sums).chain(below).collect()
+}
+
+/// The number of a [`Near`] in its range, mod p.
+#[track_caller]
+fn near(a: Near) -> BigUint {
+    assert!(a.0[3] >> 32 < 0xffff_ffff, "{:x?} is too far", a.0);
+    assert_eq!(big(&a.reduced().0), big(&a.0) % p());
+    assert_eq!(bool::from(a.is_zero()), a.reduced().0 == [0; 4]);
+    big(&a.0) % p()
+}
+
+/// What takes numbers of p and a little more. `below` is below p.
+#[track_caller]
+fn check_near(machine: Machine, f: impl Field, a: &Limbs, b: &Limbs, below: &Limbs) {
+    let (na, nb, fc) = (Near(*a), Near(*b), Fe(*below));
+    let (big_a, big_b, big_c, p) = (big(a), big(b), big(below), p());
+    let name = format!("{machine}: {big_a:x}, {big_b:x}, {big_c:x}");
+    let product = &big_a * &big_b * r_inverse() % &p;
+    assert_eq!(big(&f.mul(&na, &nb).0), product, "product of {name}");
+    assert_eq!(near(f.mul_near(&na, &nb)), product, "product of {name}");
+    let square = &big_a * &big_a * r_inverse() % &p;
+    assert_eq!(big(&f.sqr(&na).0), square, "square of {name}");
+    assert_eq!(near(f.sqr_near(&na)), square, "square of {name}");
+    assert_eq!(near(f.add_near(&na, &fc)), (&big_a + &big_c) % &p, "sum of {name}");
+    assert_eq!(near(f.sub_near(&na, &fc)), (&big_a + &p - &big_c) % &p, "difference of {name}");
+    let squares = &big_b * &big_b;
+    let multiple = &p * &p * 2_u8;
+    let expected = (&big_a * &big_c + &multiple - &squares) * r_inverse() % &p;
+    assert_eq!(near(f.mul_sub_sqr_near(&na, &fc, &nb)), expected, "squares of {name}");
+    let expected = (&big_a * &big_c + &multiple - &big_a * &big_b) * r_inverse() % &p;
+    assert_eq!(near(f.mul_sub_near(&na, &fc, &na, &nb)), expected, "products of {name}");
+    for (choice, expected) in [(0, na), (1, nb)] {
+        assert_eq!(f.select(&na, &nb, Choice::from(choice)).0, expected.0, "choice of {name}");
+    }
+}
+
+#[test]
+fn edges_of_what_may_be_over_p() {
+    let (near, edges) = (near_edges(), edges());
+    for (machine, cell) in cells() {
+        for (i, a) in near.iter().enumerate() {
+            for (j, b) in near.iter().enumerate() {
+                let below = &edges[(i * 61 + j * 997) % edges.len()];
+                with_field!(cell, f => check_near(machine, f, a, b, below));
+            }
+        }
+    }
+}
+
 #[track_caller]
 fn check_pair(machine: Machine, f: impl Field, a: &Limbs, b: &Limbs) {
     let (fa, fb, big_a, big_b, p) = (Fe(*a), Fe(*b), big(a), big(b), p());
@@ -61,9 +128,9 @@ fn check_pair(machine: Machine, f: impl Field, a: &Limbs, b: &Limbs) {
     let (fc, big_c) = (f.add(&fa, &fb), (&big_a + &big_b) % &p);
     for (x, big_x, y, big_y) in [(fa, &big_a, fb, &big_b), (fb, &big_b, fc, &big_c)] {
         let expected = (big_x * big_x + &p * &p - big_y * big_y) * r_inverse() % &p;
-        assert_eq!(big(&f.mul_sub_sqr(&x, &x, &y).0), expected, "squares of {name}");
+        assert_eq!(near(f.mul_sub_sqr_near(&x, &x, &y)), expected, "squares of {name}");
         let expected = (big_x * &big_c + &p * &p - big_y * &big_a) * r_inverse() % &p;
-        assert_eq!(big(&f.mul_sub(&x, &fc, &y, &fa).0), expected, "products of {name}");
+        assert_eq!(near(f.mul_sub_near(&x, &fc, &y, &fa)), expected, "products of {name}");
     }
     for (choice, expected) in [(0, fa), (1, fb)] {
         assert_eq!(f.select(&fa, &fb, Choice::from(choice)).0, expected.0, "choice of {name}");
@@ -174,7 +241,10 @@ proptest! {
     #[test]
     fn any_two(a in element(), b in element()) {
         for (machine, cell) in cells() {
-            with_field!(cell, f => check_pair(machine, f, &a, &b));
+            with_field!(cell, f => {
+                check_pair(machine, f, &a, &b);
+                check_near(machine, f, &a, &b, &a);
+            });
         }
     }
 
