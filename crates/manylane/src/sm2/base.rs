@@ -9,13 +9,19 @@
 //! process for itself, and a lock that a fork in another thread could leave locked.
 
 use subtle::ConstantTimeEq as _;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroizing;
 
+#[cfg(target_arch = "x86_64")]
+use super::{field::Fe, ifma};
 use super::{
     field::Field,
     limbs,
     point::{Affine, Jacobian},
     scalar::Scalar,
 };
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::Ifma;
 
 /// Bits of a window.
 pub(super) const W: u32 = 7;
@@ -24,7 +30,7 @@ pub(super) const W: u32 = 7;
 const WINDOWS: usize = 37;
 
 /// Multiples in a window: 1 … 2^(W − 1).
-const MULTIPLES: usize = 64;
+pub(super) const MULTIPLES: usize = 64;
 
 pub(super) type Window = [[u64; 8]; MULTIPLES];
 
@@ -52,6 +58,10 @@ static TABLE: Table = {
 /// one, they do modulo n. In the last window 1 ≤ d ≤ 16: a + d·2²⁵² is k, which is no multiple of n, and
 /// d·2²⁵² − a = n is possible for d = 16 alone, where k = d·2²⁵² + a would be above n.
 pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(ifma) = f.ifma() {
+        return in_lanes(ifma, k);
+    }
     let mut sum = Jacobian::INFINITY;
     for (i, window) in (0..).zip(&TABLE.0) {
         let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, W as i32 * i - 1, W + 1));
@@ -59,6 +69,15 @@ pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
         sum.add_affine(f, &entry, digit.ct_eq(&0));
     }
     sum
+}
+
+/// k·G with eight windows side by side.
+#[cfg(target_arch = "x86_64")]
+fn in_lanes(ifma: Ifma, k: &Scalar) -> Jacobian {
+    let mut words = Zeroizing::new([[0; ifma::LANES]; 4]);
+    ifma::multiply_generator(ifma, &k.0, &mut words);
+    let element = |lane: usize| Fe(::core::array::from_fn(|i| words[i][lane]));
+    Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) }
 }
 
 /// The multiples of each window, the lowest one first: x and y, four limbs each.

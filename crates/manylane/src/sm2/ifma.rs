@@ -10,12 +10,13 @@
 #![allow(unsafe_code)]
 
 mod field;
+mod generator;
 
 use ::core::arch::{asm, x86_64::*};
 
 use zeroize::optimization_barrier;
 
-pub(super) use self::field::LANES;
+pub(super) use self::{field::LANES, generator::multiply_generator};
 use self::field::{Element, ONE, from_words, to_words};
 use super::base;
 use crate::cpu::Ifma;
@@ -375,7 +376,7 @@ fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8, out: &
         }
     }
     let y = from_words(&y);
-    let minus = Element::zero().sum().sub(&y.sum()).plus_p(2).carry();
+    let minus = Element::zero().sum().sub(&y.sum()).plus_p(3).carry();
     out.x = from_words(&x);
     out.y = y.select(&minus, negative);
 }
