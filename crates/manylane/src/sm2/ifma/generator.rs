@@ -93,15 +93,22 @@ fn entries(k: &Limbs, round: usize, windows: &[Window], work: &mut Work) -> __mm
         let digit = _mm512_permutexvar_epi64(_mm512_set1_epi64(lane as i64), digits);
         lookup(window, digit, &mut work.chosen, &mut work.rows[lane]);
     }
-    for row in &mut work.rows[windows.len()..] {
-        *row = [0; LANES];
-    }
     let (x, y) = transposed(&work.rows);
     let y = from_words(&y);
     let minus = Element::zero().sum().sub(&y.sum()).plus_p(3).carry();
     let one = Element::splat(&ONE);
     work.entry = Point { x: from_words(&x), y: y.select(&minus, negative), z: one, zz: one };
     zeros(digits)
+}
+
+/// Adds an entry and its mask to a lookup.
+macro_rules! one {
+    ($i:literal) => {
+        concat!(
+            "vpbroadcastq {mask}, [{chosen} + 8 * ", $i, "]\n",
+            "vpternlogq {words}, {mask}, [{entries} + 64 * ", $i, "], 0xf8\n",
+        )
+    };
 }
 
 /// The entry of a digit, the same in all lanes.
@@ -115,16 +122,22 @@ fn lookup(table: &Window, digit: __m512i, chosen: &mut [u64; MULTIPLES], out: &m
         wanted = _mm512_add_epi64(wanted, _mm512_set1_epi64(LANES as i64));
     }
     let mut words = _mm512_setzero_si512();
-    for (entry, chosen) in table.iter().zip(chosen) {
-        // SAFETY: the features are enabled; a word and eight words are read.
+    for (entries, chosen) in table.as_chunks::<LANES>().0.iter().zip(chosen.as_chunks::<LANES>().0) {
+        // SAFETY: the features are enabled; eight words and eight entries are read.
         unsafe {
             asm!(
-                "vpbroadcastq {mask}, [{chosen}]",
-                "vpternlogq {words}, {mask}, [{entry}], 0xf8",
+                one!("0"),
+                one!("1"),
+                one!("2"),
+                one!("3"),
+                one!("4"),
+                one!("5"),
+                one!("6"),
+                one!("7"),
                 mask = out(zmm_reg) _,
                 words = inout(zmm_reg) words,
                 chosen = in(reg) chosen,
-                entry = in(reg) entry.as_ptr(),
+                entries = in(reg) entries,
                 options(pure, readonly, nostack, preserves_flags),
             );
         }
