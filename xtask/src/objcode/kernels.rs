@@ -90,14 +90,7 @@ const STEPS: &[&str] = &[
     "manylane::sm2::ifma::lookup",
     "manylane::sm2::ifma::lookup_base",
     "manylane::sm2::ifma::generator::entries",
-    ADD_OTHER,
-    AFFINE_PLUS_AFFINE,
 ];
-
-const ADD_OTHER: &str =
-    "manylane::sm2::ifma::generator::<impl manylane::sm2::ifma::Point>::add_other";
-const AFFINE_PLUS_AFFINE: &str =
-    "manylane::sm2::ifma::generator::<impl manylane::sm2::ifma::Point>::affine_plus_affine";
 
 pub(super) const KERNELS: &[Kernel] = &[
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
@@ -140,7 +133,7 @@ pub(super) const KERNELS: &[Kernel] = &[
         STEPS,
     ),
     of_points("manylane::sm2::ifma::multiples_of_base", &[ToSecret; 2], 28, STEPS),
-    of_points("manylane::sm2::ifma::generator::multiple", &[ToSecret; 3], 0, STEPS),
+    of_points("manylane::sm2::ifma::generator::multiple", &[ToSecret; 3], 89, STEPS),
     // `(k, round, windows, their number, work)`.
     of_points(
         "manylane::sm2::ifma::generator::entries",
@@ -148,9 +141,12 @@ pub(super) const KERNELS: &[Kernel] = &[
         0,
         &[],
     ),
-    of_points(AFFINE_PLUS_AFFINE, &[ToSecret; 3], 0, &[]),
-    // `(point, lanes that are high, lanes that are infinite, those of the others)`.
-    of_points(ADD_OTHER, &[ToSecret, Public, Secret, Secret], 0, &[]),
+    of_points(
+        "manylane::sm2::ifma::generator::<impl manylane::sm2::ifma::Point>::affine_plus_affine",
+        &[ToSecret; 3],
+        23,
+        &[],
+    ),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

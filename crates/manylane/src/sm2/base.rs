@@ -150,7 +150,11 @@ mod tests {
         for machine in Machine::ALL {
             let Ok(cell) = Cell::on(machine) else { continue };
             for (k, expected) in numbers.iter().zip(&expected) {
-                let product = with_field!(cell, f => mul(f, k).to_affine(f));
+                let (product, is_infinite) = with_field!(cell, f => {
+                    let product = mul(f, k);
+                    (product.to_affine(f), bool::from(product.is_infinity()))
+                });
+                assert_eq!(is_infinite, k.0 == [0; 4], "{machine}: {:x?}", k.0);
                 assert_eq!(product.x.0, expected.x.0, "{machine}: {:x?}", k.0);
                 assert_eq!(product.y.0, expected.y.0, "{machine}: {:x?}", k.0);
             }
