@@ -65,7 +65,7 @@ pub use self::{
 };
 
 /// The machine whose arithmetic of numbers and points is used here. On BMI2 and AVX-512 it is the same
-/// but for the reading of tables.
+/// but for the reading of tables, and on IFMA but for multiples of G too, in lanes.
 pub fn machine() -> Machine {
     field::Cell::best().machine()
 }

@@ -12,7 +12,7 @@ use manylane::{
 
 #[test]
 fn the_most_capable_machine_is_used() {
-    let with_arithmetic = [Machine::Avx512, Machine::Bmi2, Machine::Portable];
+    let with_arithmetic = [Machine::Ifma, Machine::Avx512, Machine::Bmi2, Machine::Portable];
     let best = with_arithmetic.into_iter().find(|machine| presence(*machine) == Presence::Run);
     assert_eq!(Some(sm2::machine()), best);
 }

@@ -89,6 +89,7 @@ const STEPS: &[&str] = &[
     "manylane::sm2::ifma::Point::set_sum",
     "manylane::sm2::ifma::lookup",
     "manylane::sm2::ifma::lookup_base",
+    "manylane::sm2::ifma::generator::entries",
 ];
 
 pub(super) const KERNELS: &[Kernel] = &[
@@ -132,6 +133,20 @@ pub(super) const KERNELS: &[Kernel] = &[
         STEPS,
     ),
     of_points("manylane::sm2::ifma::multiples_of_base", &[ToSecret; 2], 28, STEPS),
+    of_points("manylane::sm2::ifma::generator::multiple", &[ToSecret; 3], 89, STEPS),
+    // `(k, round, windows, their number, work)`.
+    of_points(
+        "manylane::sm2::ifma::generator::entries",
+        &[ToSecret, Public, ToPublic, Public, ToSecret],
+        0,
+        &[],
+    ),
+    of_points(
+        "manylane::sm2::ifma::generator::<impl manylane::sm2::ifma::Point>::affine_plus_affine",
+        &[ToSecret; 3],
+        23,
+        &[],
+    ),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

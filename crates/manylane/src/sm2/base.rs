@@ -9,13 +9,19 @@
 //! process for itself, and a lock that a fork in another thread could leave locked.
 
 use subtle::ConstantTimeEq as _;
+#[cfg(target_arch = "x86_64")]
+use zeroize::Zeroizing;
 
+#[cfg(target_arch = "x86_64")]
+use super::{field::Fe, ifma};
 use super::{
     field::Field,
     limbs,
     point::{Affine, Jacobian},
     scalar::Scalar,
 };
+#[cfg(target_arch = "x86_64")]
+use crate::cpu::Ifma;
 
 /// Bits of a window.
 pub(super) const W: u32 = 7;
@@ -24,7 +30,7 @@ pub(super) const W: u32 = 7;
 const WINDOWS: usize = 37;
 
 /// Multiples in a window: 1 … 2^(W − 1).
-const MULTIPLES: usize = 64;
+pub(super) const MULTIPLES: usize = 64;
 
 pub(super) type Window = [[u64; 8]; MULTIPLES];
 
@@ -52,6 +58,10 @@ static TABLE: Table = {
 /// one, they do modulo n. In the last window 1 ≤ d ≤ 16: a + d·2²⁵² is k, which is no multiple of n, and
 /// d·2²⁵² − a = n is possible for d = 16 alone, where k = d·2²⁵² + a would be above n.
 pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(ifma) = f.ifma() {
+        return in_lanes(ifma, k);
+    }
     let mut sum = Jacobian::INFINITY;
     for (i, window) in (0..).zip(&TABLE.0) {
         let (negative, digit) = limbs::signed_digit(W, limbs::bits(&k.0, W as i32 * i - 1, W + 1));
@@ -59,6 +69,15 @@ pub(super) fn mul(f: impl Field, k: &Scalar) -> Jacobian {
         sum.add_affine(f, &entry, digit.ct_eq(&0));
     }
     sum
+}
+
+/// k·G with eight windows side by side.
+#[cfg(target_arch = "x86_64")]
+fn in_lanes(ifma: Ifma, k: &Scalar) -> Jacobian {
+    let mut words = Zeroizing::new([[0; ifma::LANES]; 4]);
+    ifma::multiply_generator(ifma, &k.0, &mut words);
+    let element = |lane: usize| Fe(::core::array::from_fn(|i| words[i][lane]));
+    Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) }
 }
 
 /// The multiples of each window, the lowest one first: x and y, four limbs each.
@@ -109,22 +128,35 @@ mod tests {
             let power = Scalar::reduced(&power);
             numbers.extend([power, power.sub(&Scalar::ONE), Scalar::default().sub(&power)]);
         }
+        // Any two windows with a digit, all others without.
+        let first_of_window = |i: usize| numbers[3 * W as usize * i];
+        let pairs = (0..WINDOWS).flat_map(|i| (0..WINDOWS).map(move |j| (i, j)));
+        let pairs: Vec<Scalar> =
+            pairs.map(|(i, j)| first_of_window(i).sub(&first_of_window(j))).collect();
+        numbers.extend(pairs);
+        let by_doubling = |k: &Scalar| {
+            with_field!(Cell::best(), f => {
+                let mut multiple = Jacobian::INFINITY;
+                for bit in (0..256).rev() {
+                    multiple.double(f);
+                    if limbs::bits(&k.0, bit, 1) == 1 {
+                        multiple.add_affine_vartime(f, &Affine::GENERATOR);
+                    }
+                }
+                multiple.to_affine(f)
+            })
+        };
+        let expected: Vec<Affine> = numbers.iter().map(by_doubling).collect();
         for machine in Machine::ALL {
             let Ok(cell) = Cell::on(machine) else { continue };
-            for k in &numbers {
-                with_field!(cell, f => {
-                    let product = mul(f, k).to_affine(f);
-                    let mut expected = Jacobian::INFINITY;
-                    for bit in (0..256).rev() {
-                        expected.double(f);
-                        if limbs::bits(&k.0, bit, 1) == 1 {
-                            expected.add_affine_vartime(f, &Affine::GENERATOR);
-                        }
-                    }
-                    let expected = expected.to_affine(f);
-                    assert_eq!(product.x.0, expected.x.0, "{machine}: {:x?}", k.0);
-                    assert_eq!(product.y.0, expected.y.0, "{machine}: {:x?}", k.0);
+            for (k, expected) in numbers.iter().zip(&expected) {
+                let (product, is_infinite) = with_field!(cell, f => {
+                    let product = mul(f, k);
+                    (product.to_affine(f), bool::from(product.is_infinity()))
                 });
+                assert_eq!(is_infinite, k.0 == [0; 4], "{machine}: {:x?}", k.0);
+                assert_eq!(product.x.0, expected.x.0, "{machine}: {:x?}", k.0);
+                assert_eq!(product.y.0, expected.y.0, "{machine}: {:x?}", k.0);
             }
         }
     }

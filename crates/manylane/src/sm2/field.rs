@@ -175,6 +175,13 @@ pub(super) trait Field: Copy {
     /// neither time nor cache tells the index.
     fn lookup<const W: usize, const N: usize>(self, table: &[[u64; W]; N], index: u64) -> [u64; W];
 
+    /// Proof of IFMA where that is to be used, which multiplies G in lanes.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn ifma(self) -> Option<cpu::Ifma> {
+        None
+    }
+
     /// a to the power of 2^n.
     #[inline]
     fn sqr_n(self, a: &Fe, n: u32) -> Fe {
@@ -210,7 +217,8 @@ pub(super) enum Cell {
 
 impl Cell {
     /// Machines that have arithmetic of their own, the fastest last.
-    const MACHINES: [Machine; 3] = [Machine::Portable, Machine::Bmi2, Machine::Avx512];
+    const MACHINES: [Machine; 4] =
+        [Machine::Portable, Machine::Bmi2, Machine::Avx512, Machine::Ifma];
 
     /// The fastest available.
     #[inline]
@@ -228,9 +236,11 @@ impl Cell {
         match self {
             Cell::Portable(_) => Machine::Portable,
             #[cfg(target_arch = "x86_64")]
-            Cell::Bmi2(Mulx { avx512: None, .. }) => Machine::Bmi2,
+            Cell::Bmi2(Mulx { ifma: Some(_), .. }) => Machine::Ifma,
             #[cfg(target_arch = "x86_64")]
             Cell::Bmi2(Mulx { avx512: Some(_), .. }) => Machine::Avx512,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Bmi2(_) => Machine::Bmi2,
         }
     }
 
@@ -239,11 +249,19 @@ impl Cell {
         match machine {
             Machine::Portable => Some(Cell::Portable(Portable)),
             #[cfg(target_arch = "x86_64")]
-            Machine::Bmi2 => cpu::Bmi2::get().map(|bmi2| Cell::Bmi2(Mulx { bmi2, avx512: None })),
+            Machine::Bmi2 => {
+                cpu::Bmi2::get().map(|bmi2| Cell::Bmi2(Mulx { bmi2, avx512: None, ifma: None }))
+            }
             #[cfg(target_arch = "x86_64")]
             Machine::Avx512 => cpu::Bmi2::get()
                 .zip(cpu::Avx512::get())
-                .map(|(bmi2, avx512)| Cell::Bmi2(Mulx { bmi2, avx512: Some(avx512) })),
+                .map(|(bmi2, avx512)| Cell::Bmi2(Mulx { bmi2, avx512: Some(avx512), ifma: None })),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Ifma => cpu::Bmi2::get().zip(cpu::Avx512::get()).zip(cpu::Ifma::get()).map(
+                |((bmi2, avx512), ifma)| {
+                    Cell::Bmi2(Mulx { bmi2, avx512: Some(avx512), ifma: Some(ifma) })
+                },
+            ),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))

@@ -10,13 +10,14 @@
 #![allow(unsafe_code)]
 
 mod field;
+mod generator;
 
 use ::core::arch::{asm, x86_64::*};
 
 use zeroize::optimization_barrier;
 
-pub(super) use self::field::LANES;
 use self::field::{Element, ONE, from_words, to_words};
+pub(super) use self::{field::LANES, generator::multiply_generator};
 use super::base;
 use crate::cpu::Ifma;
 
@@ -99,8 +100,7 @@ fn doubled(numbers: &Numbers) -> [__m512i; 5] {
     out
 }
 
-/// The signed digits of a window of `w` bits and the bit below it, as `limbs::signed_digit`: signs and
-/// magnitudes.
+/// The signed digits of a window of `w` bits.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 fn signed_digits(twice: &[__m512i; 5], w: u32, window: u32) -> (__mmask8, __m512i) {
@@ -112,10 +112,18 @@ fn signed_digits(twice: &[__m512i; 5], w: u32, window: u32) -> (__mmask8, __m512
         let left = _mm_cvtsi32_si128((64 - shift).cast_signed());
         bits = _mm512_or_si512(bits, _mm512_sll_epi64(twice[index + 1], left));
     }
+    signed(bits, w)
+}
+
+/// The signed digits of windows of `w` bits and the bit below them, as `limbs::signed_digit`: signs and
+/// magnitudes. What is above these bits does not matter.
+#[inline]
+#[target_feature(enable = "avx512f,avx512ifma")]
+fn signed(bits: __m512i, w: u32) -> (__mmask8, __m512i) {
     let mask = _mm512_set1_epi64((2 << w) - 1);
-    bits = _mm512_and_si512(bits, mask);
+    let bits = _mm512_and_si512(bits, mask);
     let negative = _mm512_test_epi64_mask(bits, _mm512_set1_epi64(1 << w));
-    bits = _mm512_mask_xor_epi64(bits, negative, bits, mask);
+    let bits = _mm512_mask_xor_epi64(bits, negative, bits, mask);
     (negative, _mm512_srli_epi64::<1>(_mm512_add_epi64(bits, _mm512_set1_epi64(1))))
 }
 
@@ -375,7 +383,7 @@ fn lookup_base(table: &base::Window, digits: __m512i, negative: __mmask8, out: &
         }
     }
     let y = from_words(&y);
-    let minus = Element::zero().sum().sub(&y.sum()).plus_p(2).carry();
+    let minus = Element::zero().sum().sub(&y.sum()).plus_p(3).carry();
     out.x = from_words(&x);
     out.y = y.select(&minus, negative);
 }

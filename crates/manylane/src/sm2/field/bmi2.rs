@@ -13,11 +13,12 @@ use subtle::Choice;
 use super::{Fe, Field, Near, Number, P};
 use crate::{cpu, sm2::limbs::Limbs};
 
-/// Proof of BMI2 and AVX2, and of AVX-512 for tables where that is to be used.
+/// Proof of BMI2 and AVX2; of AVX-512 for tables, and of IFMA for multiples of G, where these are to be used.
 #[derive(Clone, Copy)]
 pub(in crate::sm2) struct Mulx {
     pub(super) bmi2: cpu::Bmi2,
     pub(super) avx512: Option<cpu::Avx512>,
+    pub(super) ifma: Option<cpu::Ifma>,
 }
 
 impl Field for Mulx {
@@ -85,6 +86,11 @@ impl Field for Mulx {
     #[inline(always)]
     fn half(self, a: &Fe) -> Fe {
         half(self.bmi2, a)
+    }
+
+    #[inline]
+    fn ifma(self) -> Option<cpu::Ifma> {
+        self.ifma
     }
 
     #[inline]

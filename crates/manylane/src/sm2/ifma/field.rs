@@ -138,6 +138,17 @@ impl Element {
         out
     }
 
+    /// In each lane, the number of the lane that `index` says.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512ifma")]
+    pub(super) fn permute(&self, index: __m512i) -> Self {
+        let mut out = *self;
+        for i in 0..5 {
+            out.0[i] = _mm512_permutexvar_epi64(index, self.0[i]);
+        }
+        out
+    }
+
     /// The numbers below p, of elements below 2p.
     #[inline]
     #[target_feature(enable = "avx512f,avx512ifma")]
@@ -243,9 +254,6 @@ impl Sum {
 /// 2²⁵⁶ mod p: a product with it takes the Montgomery form with 2²⁶⁰ into that with 2²⁵⁶.
 const TO_256: [i64; 5] = split([1, 0xffff_ffff, 0, 1 << 32]);
 
-/// 2²⁶⁴ mod p: a product with it takes the Montgomery form with 2²⁵⁶ into that with 2²⁶⁰.
-const FROM_256: [i64; 5] = split([0x100, 0xff_ffff_ff00, 0, 0x100_0000_0000]);
-
 /// 2²⁶⁰ mod p, that is 1.
 pub(super) const ONE: [i64; 5] = split([0x10, 0xf_ffff_fff0, 0, 0x10_0000_0000]);
 
@@ -261,7 +269,8 @@ const fn split(a: [u64; 4]) -> [i64; 5] {
     ]
 }
 
-/// The elements of four vectors of 64-bit limbs, in Montgomery form with 2²⁵⁶; below 1.1 p.
+/// The elements of four vectors of 64-bit limbs, in Montgomery form with 2²⁵⁶; between p − 2²¹⁶ and 2p + 2²²⁸.
+/// Sixteen times the number is the form with 2²⁶⁰, and fits: no product is needed.
 #[inline]
 #[target_feature(enable = "avx512f,avx512ifma")]
 pub(super) fn from_words(words: &[__m512i; 4]) -> Element {
@@ -269,13 +278,13 @@ pub(super) fn from_words(words: &[__m512i; 4]) -> Element {
     let [a, b, c, d] = *words;
     let join = |low, high| _mm512_and_si512(_mm512_or_si512(low, high), mask);
     let limbs = [
-        _mm512_and_si512(a, mask),
-        join(_mm512_srli_epi64::<52>(a), _mm512_slli_epi64::<12>(b)),
-        join(_mm512_srli_epi64::<40>(b), _mm512_slli_epi64::<24>(c)),
-        join(_mm512_srli_epi64::<28>(c), _mm512_slli_epi64::<36>(d)),
-        _mm512_srli_epi64::<16>(d),
+        _mm512_and_si512(_mm512_slli_epi64::<4>(a), mask),
+        join(_mm512_srli_epi64::<48>(a), _mm512_slli_epi64::<16>(b)),
+        join(_mm512_srli_epi64::<36>(b), _mm512_slli_epi64::<28>(c)),
+        join(_mm512_srli_epi64::<24>(c), _mm512_slli_epi64::<40>(d)),
+        _mm512_srli_epi64::<12>(d),
     ];
-    Element(limbs).mul(&Element::splat(&FROM_256)).carry()
+    Sum(limbs).fold().carry()
 }
 
 /// Four vectors of 64-bit limbs, in Montgomery form with 2²⁵⁶, below p; of elements below 16 p.
