@@ -77,7 +77,7 @@ fn in_lanes(ifma: Ifma, k: &Scalar) -> Jacobian {
     let mut words = Zeroizing::new([[0; ifma::LANES]; 4]);
     ifma::multiply_generator(ifma, &k.0, &mut words);
     let element = |lane: usize| Fe(::core::array::from_fn(|i| words[i][lane]));
-    Jacobian { x: element(0), y: element(1), z: element(2), zz: element(3) }
+    Jacobian { x: element(0), y: element(1).into(), z: element(2).into(), zz: element(3) }
 }
 
 /// The multiples of each window, the lowest one first: x and y, four limbs each.

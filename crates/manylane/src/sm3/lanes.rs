@@ -14,7 +14,7 @@ use super::{avx2, avx512, sse};
 /// As many SM3 streams as the machine has lanes, each with a chaining value of its own.
 ///
 /// This is the block level: the caller cuts messages into whole blocks and pads them
-/// ([`pad`](super::pad)). [`hash_many`](super::hash_many) does both for messages in memory.
+/// ([`pad`](super::pad())). [`hash_many`](super::hash_many) does both for messages in memory.
 ///
 /// ```
 /// use manylane::sm3::{self, Lanes};
