@@ -2,6 +2,7 @@
 
 mod gpus;
 mod self_test;
+mod sm2;
 
 use std::fmt;
 

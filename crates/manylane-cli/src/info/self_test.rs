@@ -3,12 +3,16 @@
 use manylane::{
     Messages,
     cpu::Machine,
+    sm2::machine,
     sm3::{self, Digest as _, Kernel, Lanes, Midstate, Sm3},
 };
 use manylane_cli::lines::hex_value;
 use serde::{Deserialize, Serialize};
 
-use super::gpus::{self, GpuInfo};
+use super::{
+    gpus::{self, GpuInfo},
+    sm2,
+};
 
 /// The answers, in the only copy that there is of them.
 const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
@@ -18,7 +22,7 @@ const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
 pub(super) struct Tested {
     /// A machine of the processor, or a GPU.
     pub(super) machine: String,
-    /// `lanes` or `stream`; `messages` or `random` on a GPU.
+    /// `lanes`, `stream` or `sm2`; `messages` or `random` on a GPU.
     pub(super) work: &'static str,
     /// Answers that were compared.
     pub(super) answers: usize,
@@ -128,13 +132,16 @@ impl Known {
 /// random batches besides.
 pub(super) fn run(gpus: &[GpuInfo], random: u64) -> Vec<Tested> {
     let known = Known::read();
-    let test = |machine: Machine, work, ask: fn(&Known, Machine) -> Result<usize, String>| {
-        let result = known.as_ref().map_err(Clone::clone).and_then(|known| ask(known, machine));
+    let tested = |machine: Machine, work, result| {
         let (answers, failure) = match result {
             Ok(answers) => (answers, None),
             Err(why) => (0, Some(why)),
         };
         Tested { machine: machine.name().to_owned(), work, answers, failure }
+    };
+    let test = |machine, work, ask: fn(&Known, Machine) -> Result<usize, String>| {
+        let result = known.as_ref().map_err(Clone::clone).and_then(|known| ask(known, machine));
+        tested(machine, work, result)
     };
     let mut tests = Vec::new();
     for machine in Machine::ALL.into_iter().filter(|machine| machine.is_available()) {
@@ -145,6 +152,7 @@ pub(super) fn run(gpus: &[GpuInfo], random: u64) -> Vec<Tested> {
             tests.push(test(machine, "stream", Known::stream));
         }
     }
+    tests.push(tested(machine(), "sm2", sm2::Known::read().and_then(|known| known.ask())));
     tests.extend(gpus::test(gpus, known.as_ref(), random));
     tests
 }
@@ -177,11 +185,11 @@ pub(super) fn compare(
 }
 
 /// The painted bytes of `vectors/README.md`.
-fn painted(len: usize, start: usize) -> Vec<u8> {
+pub(super) fn painted(len: usize, start: usize) -> Vec<u8> {
     (start..start + len).map(|i| (i % 251) as u8).collect()
 }
 
-fn hex(text: &str) -> Option<Vec<u8>> {
+pub(super) fn hex(text: &str) -> Option<Vec<u8>> {
     let (pairs, odd) = text.as_bytes().as_chunks::<2>();
     let byte = |[high, low]: &[u8; 2]| Some(hex_value(*high)? << 4 | hex_value(*low)?);
     if odd.is_empty() { pairs.iter().map(byte).collect() } else { None }
@@ -194,10 +202,10 @@ mod tests {
     #[test]
     fn every_machine_passes_and_wrong_answers_do_not() {
         let tests = run(&[], 0);
-        assert!(tests.len() >= 2, "portable has lanes and a stream");
+        assert!(tests.len() >= 3, "portable has lanes and a stream, and something SM2");
         for tested in tests {
             assert_eq!(tested.failure, None, "{} {}", tested.machine, tested.work);
-            assert!(tested.answers > 90);
+            assert!(tested.answers > 80);
         }
         let mut known = Known::read().unwrap();
         known.digests[40][31] ^= 1;
