@@ -18,9 +18,11 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod batch;
+pub mod block;
 pub mod cpu;
 mod ct;
 mod error;
+mod ghash;
 pub mod sm2;
 pub mod sm3;
 
