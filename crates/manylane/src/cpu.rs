@@ -232,6 +232,14 @@ token!("aarch64", Armaes, has_armaes, ["neon", "aes"]);
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
 
 #[cfg(target_arch = "x86_64")]
+impl Vaes {
+    /// What this machine includes.
+    pub(crate) fn aesni(self) -> Aesni {
+        Aesni(())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
 impl Avx512 {
     /// Whether an `lea` of three parts takes one clock: on Intel's cores since Ice Lake, known by
     /// their AVX-512 VBMI2.

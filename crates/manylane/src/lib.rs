@@ -17,6 +17,7 @@
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod aes;
 mod batch;
 pub mod block;
 pub mod cpu;

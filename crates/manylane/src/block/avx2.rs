@@ -25,6 +25,16 @@ impl Vector for __m256i {
         unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(block.as_ptr().cast())) }
     }
     #[inline(always)]
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self {
+        // SAFETY: the caller's blocks.
+        unsafe { _mm256_loadu2_m128i(blocks[1].cast(), blocks[0].cast()) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, blocks: [*mut Block; 4]) {
+        // SAFETY: the caller's blocks.
+        unsafe { _mm256_storeu2_m128i(blocks[1].cast(), blocks[0].cast(), self) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
         unsafe { _mm256_xor_si256(self, other) }

@@ -26,6 +26,26 @@ impl Vector for __m512i {
         unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(block.as_ptr().cast())) }
     }
     #[inline(always)]
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self {
+        // SAFETY: the caller's blocks.
+        unsafe {
+            let v = _mm512_castsi128_si512(_mm_loadu_si128(blocks[0].cast()));
+            let v = _mm512_inserti32x4::<1>(v, _mm_loadu_si128(blocks[1].cast()));
+            let v = _mm512_inserti32x4::<2>(v, _mm_loadu_si128(blocks[2].cast()));
+            _mm512_inserti32x4::<3>(v, _mm_loadu_si128(blocks[3].cast()))
+        }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, blocks: [*mut Block; 4]) {
+        // SAFETY: the caller's blocks.
+        unsafe {
+            _mm_storeu_si128(blocks[0].cast(), _mm512_castsi512_si128(self));
+            _mm_storeu_si128(blocks[1].cast(), _mm512_extracti32x4_epi32::<1>(self));
+            _mm_storeu_si128(blocks[2].cast(), _mm512_extracti32x4_epi32::<2>(self));
+            _mm_storeu_si128(blocks[3].cast(), _mm512_extracti32x4_epi32::<3>(self));
+        }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
         unsafe { _mm512_xor_si512(self, other) }

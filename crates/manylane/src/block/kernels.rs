@@ -105,9 +105,6 @@ pub trait Chains<C: Kernels>: Sized {
     /// How many lanes there are.
     fn count(&self) -> usize;
 
-    /// The machine whose kernel runs.
-    fn machine(&self) -> Machine;
-
     /// Starts a message in a lane. `cipher` runs on the machine of these lanes.
     ///
     /// # Panics

@@ -21,6 +21,10 @@ pub(crate) trait Vector: Copy {
     unsafe fn store(self, data: *mut Block);
     /// Every block `block`.
     unsafe fn splat(block: &Block) -> Self;
+    /// Blocks from `BLOCKS` places, the first of those given.
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self;
+    /// Stores the blocks to as many places.
+    unsafe fn scatter(self, blocks: [*mut Block; 4]);
     /// Exclusive or.
     unsafe fn xor(self, other: Self) -> Self;
     /// The blocks moved on by one place: first the last of `before`, then all but the last of `self`.
@@ -42,6 +46,13 @@ pub(crate) trait Vector: Copy {
 pub(crate) trait Rounds<V: Vector, const G: usize> {
     /// Every block encrypted.
     unsafe fn encrypt(&self, v: [V; G]) -> [V; G];
+}
+
+/// The rounds of the other direction.
+///
+/// # Safety
+/// As of [`Rounds`].
+pub(crate) trait InverseRounds<V: Vector, const G: usize>: Rounds<V, G> {
     /// Every block decrypted.
     unsafe fn decrypt(&self, v: [V; G]) -> [V; G];
 }
@@ -146,7 +157,7 @@ unsafe fn before<V: Vector, const N: usize>(first: V, data: *const Block) -> [V;
 
 struct Ecb<'a, R, const ENCRYPT: bool>(&'a R);
 
-impl<V: Vector, R: Rounds<V, N>, const N: usize, const ENCRYPT: bool> Step<V, N>
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const ENCRYPT: bool> Step<V, N>
     for Ecb<'_, R, ENCRYPT>
 {
     #[inline(always)]
@@ -169,7 +180,7 @@ pub(crate) unsafe fn ecb<V, R, const G: usize, const T: usize, const ENCRYPT: bo
     data: &mut [Block],
 ) where
     V: Vector,
-    R: Rounds<V, G> + Rounds<V, T>,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
 {
     // SAFETY: the caller's proof.
     unsafe { run::<V, G, T>(&mut Ecb::<R, ENCRYPT>(rounds), data) }
@@ -226,7 +237,7 @@ struct Chained<'a, V, R, const CFB: bool> {
     before: V,
 }
 
-impl<V: Vector, R: Rounds<V, N>, const N: usize, const CFB: bool> Step<V, N>
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const CFB: bool> Step<V, N>
     for Chained<'_, V, R, CFB>
 {
     #[inline(always)]
@@ -258,7 +269,7 @@ pub(crate) unsafe fn decrypt_chained<V, R, const G: usize, const T: usize, const
     data: &mut [Block],
 ) where
     V: Vector,
-    R: Rounds<V, G> + Rounds<V, T>,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
 {
     let Some(&last) = data.last() else { return };
     // SAFETY: the caller's proof.
@@ -275,8 +286,8 @@ struct Xts<'a, V, R, const GB: bool, const ENCRYPT: bool> {
     tweaks: [V; 8],
 }
 
-impl<V: Vector, R: Rounds<V, N>, const N: usize, const GB: bool, const ENCRYPT: bool> Step<V, N>
-    for Xts<'_, V, R, GB, ENCRYPT>
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const GB: bool, const ENCRYPT: bool>
+    Step<V, N> for Xts<'_, V, R, GB, ENCRYPT>
 {
     #[inline(always)]
     unsafe fn step(&mut self, data: *mut Block) {
@@ -315,7 +326,7 @@ pub(crate) unsafe fn xts<
     data: &mut [Block],
 ) where
     V: Vector,
-    R: Rounds<V, G> + Rounds<V, T>,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
 {
     let order = if GB { TweakOrder::Gb } else { TweakOrder::Ieee };
     let mut first = first_tweaks(order, tweak);
@@ -364,6 +375,153 @@ pub(crate) fn times_alpha(order: TweakOrder, tweak: &Block) -> Block {
     }
 }
 
+/// Encrypts one block.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn one<V: Vector, R: Rounds<V, 1>>(rounds: &R, block: &mut Block) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: a block is read and written; the rest is the caller's proof.
+    unsafe {
+        let [v] = rounds.encrypt([V::load(block)]);
+        v.store(block);
+    }
+}
+
+/// A part of one message in a mode that chains, block after block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chain {
+    /// CBC, encrypted.
+    Cbc,
+    /// CFB of whole blocks, encrypted.
+    Cfb,
+    /// OFB.
+    Ofb,
+}
+
+/// Works through one message of a mode that chains; `iv` becomes that of the next part.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn chain<V: Vector, R: Rounds<V, 1>>(
+    rounds: &R,
+    mode: Chain,
+    iv: &mut Block,
+    data: &mut [Block],
+) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: blocks are read and written; the rest is the caller's proof.
+    unsafe {
+        let mut before = V::splat(iv);
+        for block in data {
+            let next = V::load(block);
+            let out = match mode {
+                Chain::Cbc => {
+                    [before] = rounds.encrypt([next.xor(before)]);
+                    before
+                }
+                Chain::Cfb => {
+                    [before] = rounds.encrypt([before]);
+                    before = before.xor(next);
+                    before
+                }
+                Chain::Ofb => {
+                    [before] = rounds.encrypt([before]);
+                    before.xor(next)
+                }
+            };
+            out.store(block);
+        }
+        before.store(iv);
+    }
+}
+
+/// The CBC-MAC chain over `data`, from and into `mac`.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn mac<V: Vector, R: Rounds<V, 1>>(rounds: &R, mac: &mut Block, data: &[Block]) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: blocks are read and written; the rest is the caller's proof.
+    unsafe {
+        let mut v = V::splat(mac);
+        for block in data {
+            [v] = rounds.encrypt([v.xor(V::load(block))]);
+        }
+        v.store(mac);
+    }
+}
+
+/// Places of messages side by side: where each one's next block is, and whether it goes on.
+pub(crate) struct Places<const L: usize> {
+    next: [*mut Block; L],
+    /// Blocks from one to the next: one, or none in a lane that rests.
+    stride: [usize; L],
+    /// Blocks of every lane that does not rest.
+    blocks: usize,
+}
+
+impl<const L: usize> Places<L> {
+    /// The places of `data`; `spare` is where a lane that rests works.
+    ///
+    /// # Panics
+    /// Unless there are `L` slices, and those not empty of one length.
+    pub(crate) fn new(data: &mut [&mut [Block]], spare: &mut Block) -> Self {
+        assert_eq!(data.len(), L);
+        let blocks = data.iter().map(|data| data.len()).max().unwrap_or(0);
+        let mut places = Places { next: [spare; L], stride: [0; L], blocks };
+        for (lane, data) in data.iter_mut().enumerate().filter(|(_, data)| !data.is_empty()) {
+            assert_eq!(data.len(), blocks);
+            (places.next[lane], places.stride[lane]) = (data.as_mut_ptr(), 1);
+        }
+        places
+    }
+}
+
+/// Encrypts CBC messages side by side, `L` in `G` vectors; each of `iv` becomes that of the next part.
+///
+/// # Safety
+/// The processor has `V`'s machine, and the slices that `places` were made of are borrowed.
+#[inline(always)]
+pub(crate) unsafe fn cbc_streams<V: Vector, R: Rounds<V, G>, const G: usize, const L: usize>(
+    rounds: &R,
+    iv: &mut [Block; L],
+    places: Places<L>,
+) {
+    const { assert!(V::BLOCKS * G == L) };
+    let Places { mut next, stride, blocks } = places;
+    // SAFETY: each lane has `blocks` blocks, or a spare one; the rest is the caller's proof.
+    unsafe {
+        let mut v: [V; G] = load(iv.as_ptr());
+        for _ in 0..blocks {
+            for i in 0..G {
+                v[i] = v[i].xor(V::gather(of_vector::<V, L>(&next, i)));
+            }
+            v = rounds.encrypt(v);
+            for i in 0..G {
+                v[i].scatter(of_vector::<V, L>(&next, i));
+            }
+            for lane in 0..L {
+                next[lane] = next[lane].wrapping_add(stride[lane]);
+            }
+        }
+        store(v, iv.as_mut_ptr());
+    }
+}
+
+/// The places of vector `i`'s blocks.
+#[inline(always)]
+fn of_vector<V: Vector, const L: usize>(next: &[*mut Block; L], i: usize) -> [*mut Block; 4] {
+    let mut places = [next[V::BLOCKS * i]; 4];
+    for block in 1..V::BLOCKS {
+        places[block] = next[V::BLOCKS * i + block];
+    }
+    places
+}
+
 /// The functions of a machine file over everything above. `rounds(&Key)` makes the [`Rounds`], inside the
 /// functions that have the features; full groups have `G` vectors, the last ones `T`.
 ///
@@ -379,45 +537,99 @@ macro_rules! kernels {
         token: $token:ty, attributes: $attributes:tt, vector: $vector:ty, groups: $group:literal, $part:literal,
         key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
     ) => {
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Encrypts every block by itself.
             encrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
                 $vector, _, $group, $part, true>(&$rounds(key), data));
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts every block by itself.
             decrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
                 $vector, _, $group, $part, false>(&$rounds(key), data));
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Xors the key stream of `counter` and on into `data`.
             xor_counters(key, counter: &Block, data: &mut [Block]) => lanes::xor_counters::<
                 $vector, _, $group, $part>(&$rounds(key), counter, data));
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts CBC; `iv` becomes the last ciphertext block.
             cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
                 $vector, _, $group, $part, false>(&$rounds(key), iv, data));
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts CFB; `iv` becomes the last ciphertext block.
             cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
                 $vector, _, $group, $part, true>(&$rounds(key), iv, data));
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Encrypts XTS blocks; `tweak` becomes that of the next.
-            xts_encrypt(key, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) => match order {
+            xts_encrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
+                data: &mut [Block]) => match order {
                 TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, true>(
                     &$rounds(key), tweak, data),
                 TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, true>(
                     &$rounds(key), tweak, data),
             });
-        kernels!(@one $token, $attributes, $generics, $key,
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts XTS blocks; `tweak` becomes that of the next.
-            xts_decrypt(key, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) => match order {
+            xts_decrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
+                data: &mut [Block]) => match order {
                 TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, false>(
                     &$rounds(key), tweak, data),
                 TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, false>(
                     &$rounds(key), tweak, data),
             });
     };
+}
+pub(crate) use kernels;
+
+/// The functions of a machine file for one message of a mode that chains; `vector` has one block.
+macro_rules! serial {
     (
-        @one $token:ty, [$($attribute:meta),*], [$($generics:tt)*], $key:ty,
+        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
+        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
+    ) => {
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts one block.
+            encrypt_block(key, block: &mut Block) => lanes::one::<$vector, _>(&$rounds(key), block));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CBC; `iv` becomes the last ciphertext block.
+            cbc_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Cbc, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CFB; `iv` becomes the last ciphertext block.
+            cfb_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Cfb, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Xors OFB's key stream into `data`; `iv` becomes its last block.
+            ofb_xor(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Ofb, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// The CBC-MAC chain over `data`, from and into `mac`.
+            cbc_mac(key, mac: &mut Block, data: &[Block]) => lanes::mac::<$vector, _>(
+                &$rounds(key), mac, data));
+    };
+}
+pub(crate) use serial;
+
+/// The function of a machine file for CBC messages side by side, `lanes` in `groups` vectors.
+macro_rules! streams {
+    (
+        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
+        lanes: $lanes:literal in $groups:literal,
+        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
+    ) => {
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CBC messages side by side; each of `iv` becomes its last ciphertext block.
+            cbc_streams(key, iv: &mut [Block; $lanes], data: &mut [&mut [Block]]) => {
+                let mut spare = [0; 16];
+                let places = lanes::Places::new(data, &mut spare);
+                lanes::cbc_streams::<$vector, _, $groups, $lanes>(&$rounds(key), iv, places);
+            });
+    };
+}
+pub(crate) use streams;
+
+/// A function that takes a token, around one that has the features.
+macro_rules! kernel {
+    (
+        $token:ty, [$($attribute:meta),*], [$($generics:tt)*], $key:ty,
         $(#[$doc:meta])*
         $name:ident($k:ident, $($argument:ident: $type:ty),*) => $body:expr
     ) => {
@@ -427,6 +639,7 @@ macro_rules! kernels {
             /// The processor has the token's machine.
             $(#[$attribute])*
             unsafe fn kernel<$($generics)*>($k: &$key, $($argument: $type),*) {
+                #[allow(unused_imports, reason = "the direction of tweaks, for two of these")]
                 use $crate::block::{TweakOrder, lanes};
                 // SAFETY: the caller's proof.
                 unsafe { $body }
@@ -436,4 +649,4 @@ macro_rules! kernels {
         }
     };
 }
-pub(crate) use kernels;
+pub(crate) use kernel;

@@ -25,6 +25,16 @@ impl Vector for uint8x16_t {
         unsafe { vld1q_u8(block.as_ptr()) }
     }
     #[inline(always)]
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self {
+        // SAFETY: the caller's block.
+        unsafe { Self::load(blocks[0]) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, blocks: [*mut Block; 4]) {
+        // SAFETY: the caller's block.
+        unsafe { self.store(blocks[0]) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
         unsafe { veorq_u8(self, other) }

@@ -22,6 +22,16 @@ impl Vector for u128 {
         u128::from_le_bytes(*block)
     }
     #[inline(always)]
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self {
+        // SAFETY: the caller's block.
+        unsafe { Self::load(blocks[0]) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, blocks: [*mut Block; 4]) {
+        // SAFETY: the caller's block.
+        unsafe { self.store(blocks[0]) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         self ^ other
     }

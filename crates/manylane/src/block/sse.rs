@@ -25,6 +25,16 @@ impl Vector for __m128i {
         unsafe { _mm_loadu_si128(block.as_ptr().cast()) }
     }
     #[inline(always)]
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self {
+        // SAFETY: the caller's block.
+        unsafe { Self::load(blocks[0]) }
+    }
+    #[inline(always)]
+    unsafe fn scatter(self, blocks: [*mut Block; 4]) {
+        // SAFETY: the caller's block.
+        unsafe { self.store(blocks[0]) }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
         unsafe { _mm_xor_si128(self, other) }
