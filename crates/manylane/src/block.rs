@@ -41,6 +41,7 @@ mod portable;
 mod sse;
 mod stream;
 mod tag;
+mod traits;
 pub mod xts;
 
 pub use ccm::Ccm;
