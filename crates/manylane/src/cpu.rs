@@ -240,6 +240,14 @@ impl Vaes {
 }
 
 #[cfg(target_arch = "x86_64")]
+impl Gfni {
+    /// What this machine includes.
+    pub(crate) fn aesni(self) -> Aesni {
+        Aesni(())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
 impl Avx512 {
     /// Whether an `lea` of three parts takes one clock: on Intel's cores since Ice Lake, known by
     /// their AVX-512 VBMI2.

@@ -26,6 +26,7 @@ mod error;
 mod ghash;
 pub mod sm2;
 pub mod sm3;
+pub mod sm4;
 
 pub use batch::{Messages, Shape};
 pub use error::Error;
