@@ -18,7 +18,6 @@ use super::{
 };
 use crate::{
     Error,
-    cpu::Machine,
     ct::wipe_bytes,
     ghash::{self, Ghash},
 };
@@ -60,13 +59,13 @@ impl<C: BlockCipher> Gcm<C> {
     pub fn new(cipher: C) -> Self {
         let mut h = Zeroizing::new([0; 16]);
         cipher.encrypt_block(&mut h);
-        let h = hash_key(cipher.machine(), &h);
+        let h = ghash::Key::up_to(cipher.machine(), &h);
         Gcm { cipher, h, tag_len: 16 }
     }
 
-    /// With shorter tags: 4, 8 or 12…16 bytes. A forgery that is tried succeeds with a probability of 2⁻⁸ to the
-    /// power of that or more; for 4 and 8 bytes Appendix C limits the length of messages and how many may be tried, which
-    /// only the caller can count.
+    /// With shorter tags: 4, 8 or 12…16 bytes. A forged tag of t bytes passes once in 2^(8t) tries, and sooner for
+    /// long messages: for 4 and 8 bytes Appendix C limits how long these are and how many may be tried, which only
+    /// the caller can count.
     ///
     /// # Errors
     /// [`Error::TagLength`] if `len` is another.
@@ -160,14 +159,6 @@ impl<C: BlockCipher> Gcm<C> {
         ghash.update(&[lengths(0, iv.len() as u64)]);
         Ok(ghash.value())
     }
-}
-
-/// H for the best machine that is no more capable than the cipher's, so that a cipher on a machine of choice
-/// has a hash there too.
-fn hash_key(machine: Machine, h: &Block) -> ghash::Key {
-    let machines = Machine::ALL.into_iter().rev().filter(|&m| m <= machine);
-    let mut keys = machines.filter_map(|machine| ghash::Key::new_on(machine, h).ok());
-    keys.next().expect("portable is there on every processor")
 }
 
 /// The last block of GHASH's input: lengths in bits.

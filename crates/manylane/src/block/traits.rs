@@ -87,7 +87,8 @@ macro_rules! cipher_traits {
                 &self,
                 blocks: cipher::inout::InOutBuf<'_, '_, cipher::Block<Self>>,
             ) {
-                let blocks = cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+                let blocks =
+                    cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
                 $crate::block::kernels::Kernels::encrypt_blocks(self, blocks);
             }
 
@@ -109,7 +110,8 @@ macro_rules! cipher_traits {
                 &self,
                 blocks: cipher::inout::InOutBuf<'_, '_, cipher::Block<Self>>,
             ) {
-                let blocks = cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+                let blocks =
+                    cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
                 $crate::block::kernels::Kernels::decrypt_blocks(self, blocks);
             }
 
@@ -123,3 +125,4 @@ macro_rules! cipher_traits {
 cipher_traits!(crate::aes::Aes128, U16);
 cipher_traits!(crate::aes::Aes192, U24);
 cipher_traits!(crate::aes::Aes256, U32);
+cipher_traits!(crate::sm4::Sm4, U16);
