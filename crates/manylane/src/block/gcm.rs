@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::{
     Block, BlockCipher, Tag,
     ctr::{counter, xor_counters},
+    kernels::xor as xor_block,
     parts::{split, xor},
 };
 use crate::{
@@ -49,7 +50,7 @@ const MAX_LEN: u64 = (1 << 61) - 1;
 /// [`AeadInOut`] and, on it, `aead::Aead` have IVs of 12 and tags of 16 bytes, as RFC 5116 and RFC 8998 do.
 #[derive(Clone)]
 pub struct Gcm<C> {
-    cipher: C,
+    pub(super) cipher: C,
     h: ghash::Key,
     tag_len: usize,
 }
@@ -136,7 +137,7 @@ impl<C: BlockCipher> Gcm<C> {
         Ok(Verifier(Message::new(self, iv, aad)?))
     }
 
-    fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
+    pub(super) fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
         match tag.len() == self.tag_len {
             true => Ok(()),
             false => Err(Error::TagLength(tag.len())),
@@ -144,7 +145,7 @@ impl<C: BlockCipher> Gcm<C> {
     }
 
     /// J_0: the counter block before the message's first (7.1, step 2).
-    fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
+    pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
         if iv.is_empty() || iv.len() as u64 > MAX_LEN {
             return Err(Error::IvLength(iv.len()));
         }
@@ -158,6 +159,17 @@ impl<C: BlockCipher> Gcm<C> {
         ghash.update_padded(iv);
         ghash.update(&[lengths(0, iv.len() as u64)]);
         Ok(ghash.value())
+    }
+
+    /// The tag of a ciphertext, from what masks it: E(J_0).
+    pub(super) fn tag_by(&self, mask: &Block, aad: &[u8], ciphertext: &[u8]) -> Tag {
+        let mut ghash = Ghash::new(&self.h);
+        ghash.update_padded(aad);
+        ghash.update_padded(ciphertext);
+        ghash.update(&[lengths(aad.len() as u64, ciphertext.len() as u64)]);
+        let mut tag = ghash.value();
+        xor_block(&mut tag, mask);
+        Tag::new(tag, self.tag_len)
     }
 }
 

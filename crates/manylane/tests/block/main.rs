@@ -8,5 +8,6 @@ mod ciphers;
 mod known_answers;
 mod limits;
 mod machines;
+mod many;
 mod parts;
 mod traits;
