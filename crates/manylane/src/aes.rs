@@ -23,9 +23,10 @@ use crate::{
     Error,
     block::{
         Block, BlockCipher, TweakOrder,
-        kernels::{Chains, Kernels},
+        kernels::{self, Chains, Kernels},
     },
     cpu::Machine,
+    ghash::Ghash,
 };
 
 use self::{
@@ -225,6 +226,26 @@ impl<const N: usize> Kernels for Aes<N> {
 
     fn ofb_xor(&self, iv: &mut Block, data: &mut [Block]) {
         dispatch!(serial self, ofb_xor(iv, data));
+    }
+
+    fn gcm_encrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
+            let done = vaes::gcm::encrypt(token, &self.keys, powers, y, counter, data);
+            let counter = kernels::plus(counter, done);
+            return kernels::gcm_encrypt_in_turns(self, ghash, &counter, &mut data[done..]);
+        }
+        kernels::gcm_encrypt_in_turns(self, ghash, counter, data);
+    }
+
+    fn gcm_decrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+        #[cfg(target_arch = "x86_64")]
+        if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
+            let done = vaes::gcm::decrypt(token, &self.keys, powers, y, counter, data);
+            let counter = kernels::plus(counter, done);
+            return kernels::gcm_decrypt_in_turns(self, ghash, &counter, &mut data[done..]);
+        }
+        kernels::gcm_decrypt_in_turns(self, ghash, counter, data);
     }
 }
 

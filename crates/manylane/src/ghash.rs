@@ -167,6 +167,15 @@ impl<'k> Ghash<'k> {
         }
     }
 
+    /// The powers of H and Y_i, if they are in the form of `vpclmul`.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn vpclmul(&mut self) -> Option<(&'k Powers, &mut Block)> {
+        match self.key.cell {
+            Cell::Vpclmul(_) => Some((&self.key.powers, &mut self.y)),
+            _ => None,
+        }
+    }
+
     /// The hash of what was taken in.
     pub(crate) fn value(&self) -> Block {
         self.y

@@ -5,6 +5,8 @@
 //! two exclusive ors) is on the other port.
 #![allow(unsafe_code)]
 
+pub(super) mod gcm;
+
 use ::core::arch::x86_64::*;
 
 use super::{

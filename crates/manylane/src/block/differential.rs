@@ -6,6 +6,10 @@ use super::{
     kernels::{Chains, Kernels, xor},
     lanes::times_alpha,
 };
+use crate::{
+    cpu::Machine,
+    ghash::{self, Ghash},
+};
 
 /// Numbers of blocks: all of a group of any machine and more, and both sides of five groups of the
 /// largest.
@@ -34,6 +38,7 @@ pub(crate) fn check<C: Kernels>(
         let about = format!("{about}, {count} blocks");
         by_itself(cipher, encrypt, decrypt, count, &about);
         counters(cipher, encrypt, count, &about);
+        hashed(cipher, count, &about);
         chained(cipher, encrypt, decrypt, count, &about);
         tweaked(cipher, encrypt, decrypt, count, &about);
     }
@@ -72,6 +77,26 @@ fn counters<C: Kernels>(cipher: &C, encrypt: &dyn Fn(Block) -> Block, count: usi
         let mut got = blocks(count);
         cipher.xor_counters(&counter, &mut got);
         assert_eq!(got, expected, "counters {about}");
+    }
+}
+
+/// GCM's loops against counters and hash by themselves, both of which are checked elsewhere, with hashes of every
+/// machine.
+fn hashed<C: Kernels>(cipher: &C, count: usize, about: &str) {
+    let counter = [0xff; 16];
+    let (plain, mut encrypted) = (blocks(count), blocks(count));
+    cipher.xor_counters(&counter, &mut encrypted);
+    for machine in Machine::ALL {
+        let Ok(key) = ghash::Key::new_on(machine, &[0x42; 16]) else { continue };
+        let mut hash = Ghash::new(&key);
+        hash.update(&[[0x11; 16]]);
+        let (mut of_encryption, mut of_decryption) = (hash.clone(), hash.clone());
+        hash.update(&encrypted);
+        let mut data = plain.clone();
+        cipher.gcm_encrypt(&mut of_encryption, &counter, &mut data);
+        assert_eq!((&data, of_encryption.value()), (&encrypted, hash.value()), "GCM {about}");
+        cipher.gcm_decrypt(&mut of_decryption, &counter, &mut data);
+        assert_eq!((&data, of_decryption.value()), (&plain, hash.value()), "GCM {about}");
     }
 }
 

@@ -3,8 +3,7 @@
 use super::{Block, TweakOrder};
 use crate::{cpu::Machine, ghash::Ghash};
 
-/// Blocks of GCM whose key stream and hash take turns where a machine has no loop for both: 4 KiB
-/// stay in the first cache between them.
+/// Blocks of a turn: 4 KiB stay in the first cache until the other's.
 const TURN: usize = 256;
 
 /// The kernels of a keyed cipher: a choice of machine per call, not per block.
@@ -79,19 +78,39 @@ pub trait Kernels: Clone + Send + Sync + Sized {
     }
 
     /// [`xor_counters`](Kernels::xor_counters), and the hash of the result.
-    fn gcm_encrypt(&self, ghash: &mut Ghash, counter: &Block, data: &mut [Block]) {
-        for (turn, data) in data.chunks_mut(TURN).enumerate() {
-            self.xor_counters(&plus(counter, turn), data);
-            ghash.update(data);
-        }
+    fn gcm_encrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+        gcm_encrypt_in_turns(self, ghash, counter, data);
     }
 
     /// The hash of `data`, and [`xor_counters`](Kernels::xor_counters).
-    fn gcm_decrypt(&self, ghash: &mut Ghash, counter: &Block, data: &mut [Block]) {
-        for (turn, data) in data.chunks_mut(TURN).enumerate() {
-            ghash.update(data);
-            self.xor_counters(&plus(counter, turn), data);
-        }
+    fn gcm_decrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+        gcm_decrypt_in_turns(self, ghash, counter, data);
+    }
+}
+
+/// Key stream and hash by turns, for machines without a loop for both.
+pub(crate) fn gcm_encrypt_in_turns(
+    cipher: &impl Kernels,
+    ghash: &mut Ghash<'_>,
+    counter: &Block,
+    data: &mut [Block],
+) {
+    for (turn, data) in data.chunks_mut(TURN).enumerate() {
+        cipher.xor_counters(&plus(counter, turn * TURN), data);
+        ghash.update(data);
+    }
+}
+
+/// Hash and key stream by turns.
+pub(crate) fn gcm_decrypt_in_turns(
+    cipher: &impl Kernels,
+    ghash: &mut Ghash<'_>,
+    counter: &Block,
+    data: &mut [Block],
+) {
+    for (turn, data) in data.chunks_mut(TURN).enumerate() {
+        ghash.update(data);
+        cipher.xor_counters(&plus(counter, turn * TURN), data);
     }
 }
 
@@ -119,13 +138,12 @@ pub trait Chains<C: Kernels>: Sized {
     fn encrypt(&mut self, data: &mut [&mut [Block]]);
 }
 
-/// The counter `turn` turns on.
-fn plus(counter: &Block, turn: usize) -> Block {
-    let [head @ .., a, b, c, d] = *counter;
+/// The counter after `blocks` blocks, modulo 2³² in the last four bytes.
+pub(crate) fn plus(counter: &Block, blocks: usize) -> Block {
+    let [.., a, b, c, d] = *counter;
     let mut sum = *counter;
-    // Modulo 2³², as the counter counts.
-    let low = u32::from_be_bytes([a, b, c, d]).wrapping_add((turn * TURN) as u32);
-    sum[head.len()..].copy_from_slice(&low.to_be_bytes());
+    let low = u32::from_be_bytes([a, b, c, d]).wrapping_add(blocks as u32);
+    sum[12..].copy_from_slice(&low.to_be_bytes());
     sum
 }
 

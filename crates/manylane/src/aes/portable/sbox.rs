@@ -1,11 +1,11 @@
 //! The S-box of AES as a circuit, and its inverse through the same circuit.
 
-use super::{Plane, Planes};
+use super::{Planes, bits::Bits};
 
 /// SubBytes: the circuit of Boyar and Peralta, 32 ands and 81 exclusive ors, with the names of its paper
 /// but for the inputs and outputs, which are planes.
 #[inline(always)]
-pub(super) fn sub_bytes<const W: usize>(v: &mut Planes<W>) {
+pub(super) fn sub_bytes<T: Bits>(v: &mut Planes<T>) {
     let [x7, x6, x5, x4, x3, x2, x1, x0] = *v;
 
     // The top linear part.
@@ -121,7 +121,7 @@ pub(super) fn sub_bytes<const W: usize>(v: &mut Planes<W>) {
 /// InvSubBytes. SubBytes is an inversion I and then an affine map A, so its inverse is I A⁻¹, which is
 /// A⁻¹ (A I) A⁻¹: SubBytes between two affine maps.
 #[inline(always)]
-pub(super) fn inverse_sub_bytes<const W: usize>(v: &mut Planes<W>) {
+pub(super) fn inverse_sub_bytes<T: Bits>(v: &mut Planes<T>) {
     inverse_affine(v);
     sub_bytes(v);
     inverse_affine(v);
@@ -130,11 +130,11 @@ pub(super) fn inverse_sub_bytes<const W: usize>(v: &mut Planes<W>) {
 /// A⁻¹: bit p is the sum of bits p + 2, p + 5 and p + 7 modulo 8 of what differs from 0x63 (FIPS 197,
 /// clause 5.3.2).
 #[inline(always)]
-fn inverse_affine<const W: usize>(v: &mut Planes<W>) {
+fn inverse_affine<T: Bits>(v: &mut Planes<T>) {
     for p in [0, 1, 5, 6] {
         v[p] = !v[p];
     }
-    let x: [Plane<W>; 8] = *v;
+    let x = *v;
     for p in 0..8 {
         v[p] = x[(p + 2) % 8] ^ x[(p + 5) % 8] ^ x[(p + 7) % 8];
     }
