@@ -86,6 +86,18 @@ impl Cell {
         }
         .ok_or(Error::Unavailable(machine))
     }
+
+    fn machine(self) -> Machine {
+        match self {
+            Cell::Portable(_) => Machine::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Aesni(_) => Machine::Aesni,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Vaes(_) => Machine::Vaes,
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(_) => Machine::Armaes,
+        }
+    }
 }
 
 macro_rules! of_length {
@@ -132,11 +144,9 @@ impl<const N: usize> Aes<N> {
 
 impl<const N: usize> core::fmt::Debug for Aes<N> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Aes").field("machine", &self.machine()).finish_non_exhaustive()
+        f.debug_struct("Aes").field("machine", &self.cell.machine()).finish_non_exhaustive()
     }
 }
-
-impl<const N: usize> BlockCipher for Aes<N> {}
 
 /// Calls the function of the machine's file: one match a call.
 macro_rules! dispatch {
@@ -165,90 +175,6 @@ macro_rules! dispatch {
     };
 }
 
-impl<const N: usize> Kernels for Aes<N> {
-    type Chains = Streams<N>;
-
-    fn machine(&self) -> Machine {
-        match self.cell {
-            Cell::Portable(_) => Machine::Portable,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Aesni(_) => Machine::Aesni,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Vaes(_) => Machine::Vaes,
-            #[cfg(target_arch = "aarch64")]
-            Cell::Armaes(_) => Machine::Armaes,
-        }
-    }
-
-    fn encrypt_block(&self, block: &mut Block) {
-        dispatch!(serial self, encrypt_block(block));
-    }
-
-    fn encrypt_blocks(&self, data: &mut [Block]) {
-        dispatch!(self, encrypt_blocks(data));
-    }
-
-    fn decrypt_blocks(&self, data: &mut [Block]) {
-        dispatch!(self, decrypt_blocks(data));
-    }
-
-    fn xor_counters(&self, counter: &Block, data: &mut [Block]) {
-        dispatch!(self, xor_counters(counter, data));
-    }
-
-    fn cbc_decrypt(&self, iv: &mut Block, data: &mut [Block]) {
-        dispatch!(self, cbc_decrypt(iv, data));
-    }
-
-    fn cfb_decrypt(&self, iv: &mut Block, data: &mut [Block]) {
-        dispatch!(self, cfb_decrypt(iv, data));
-    }
-
-    fn xts_encrypt(&self, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) {
-        dispatch!(self, xts_encrypt(order, tweak, data));
-    }
-
-    fn xts_decrypt(&self, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) {
-        dispatch!(self, xts_decrypt(order, tweak, data));
-    }
-
-    fn cbc_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
-        dispatch!(serial self, cbc_encrypt(iv, data));
-    }
-
-    fn cbc_mac(&self, mac: &mut Block, data: &[Block]) {
-        dispatch!(serial self, cbc_mac(mac, data));
-    }
-
-    fn cfb_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
-        dispatch!(serial self, cfb_encrypt(iv, data));
-    }
-
-    fn ofb_xor(&self, iv: &mut Block, data: &mut [Block]) {
-        dispatch!(serial self, ofb_xor(iv, data));
-    }
-
-    fn gcm_encrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
-        #[cfg(target_arch = "x86_64")]
-        if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
-            let done = vaes::gcm::encrypt(token, &self.keys, powers, y, counter, data);
-            let counter = kernels::plus(counter, done);
-            return kernels::gcm_encrypt_in_turns(self, ghash, &counter, &mut data[done..]);
-        }
-        kernels::gcm_encrypt_in_turns(self, ghash, counter, data);
-    }
-
-    fn gcm_decrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
-        #[cfg(target_arch = "x86_64")]
-        if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
-            let done = vaes::gcm::decrypt(token, &self.keys, powers, y, counter, data);
-            let counter = kernels::plus(counter, done);
-            return kernels::gcm_decrypt_in_turns(self, ghash, &counter, &mut data[done..]);
-        }
-        kernels::gcm_decrypt_in_turns(self, ghash, counter, data);
-    }
-}
-
 /// CBC messages side by side, each with its own key.
 pub struct Streams<const N: usize> {
     cell: Cell,
@@ -256,47 +182,134 @@ pub struct Streams<const N: usize> {
     iv: [Block; 16],
 }
 
-impl<const N: usize> Chains<Aes<N>> for Streams<N> {
-    fn new(cipher: &Aes<N>) -> Self {
-        Streams { cell: cipher.cell, keys: StreamKeys::zero(), iv: [[0; 16]; 16] }
-    }
+/// The kernels of one key length. A macro and not generic: what is generic is compiled again, with all its kernels, in
+/// every crate that uses it.
+macro_rules! kernels_of {
+    ($rounds:literal) => {
+        impl BlockCipher for Aes<$rounds> {}
 
-    fn count(&self) -> usize {
-        match self.cell {
-            Cell::Portable(_) => portable::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Aesni(_) => aesni::LANES,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Vaes(_) => vaes::LANES,
-            #[cfg(target_arch = "aarch64")]
-            Cell::Armaes(_) => armaes::LANES,
+        impl Kernels for Aes<$rounds> {
+            type Chains = Streams<$rounds>;
+
+            fn machine(&self) -> Machine {
+                self.cell.machine()
+            }
+
+            fn encrypt_block(&self, block: &mut Block) {
+                dispatch!(serial self, encrypt_block(block));
+            }
+
+            fn encrypt_blocks(&self, data: &mut [Block]) {
+                dispatch!(self, encrypt_blocks(data));
+            }
+
+            fn decrypt_blocks(&self, data: &mut [Block]) {
+                dispatch!(self, decrypt_blocks(data));
+            }
+
+            fn xor_counters(&self, counter: &Block, data: &mut [Block]) {
+                dispatch!(self, xor_counters(counter, data));
+            }
+
+            fn cbc_decrypt(&self, iv: &mut Block, data: &mut [Block]) {
+                dispatch!(self, cbc_decrypt(iv, data));
+            }
+
+            fn cfb_decrypt(&self, iv: &mut Block, data: &mut [Block]) {
+                dispatch!(self, cfb_decrypt(iv, data));
+            }
+
+            fn xts_encrypt(&self, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) {
+                dispatch!(self, xts_encrypt(order, tweak, data));
+            }
+
+            fn xts_decrypt(&self, order: TweakOrder, tweak: &mut Block, data: &mut [Block]) {
+                dispatch!(self, xts_decrypt(order, tweak, data));
+            }
+
+            fn cbc_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
+                dispatch!(serial self, cbc_encrypt(iv, data));
+            }
+
+            fn cbc_mac(&self, mac: &mut Block, data: &[Block]) {
+                dispatch!(serial self, cbc_mac(mac, data));
+            }
+
+            fn cfb_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
+                dispatch!(serial self, cfb_encrypt(iv, data));
+            }
+
+            fn ofb_xor(&self, iv: &mut Block, data: &mut [Block]) {
+                dispatch!(serial self, ofb_xor(iv, data));
+            }
+
+            fn gcm_encrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+                #[cfg(target_arch = "x86_64")]
+                if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
+                    let done = vaes::gcm::encrypt(token, &self.keys, powers, y, counter, data);
+                    let counter = kernels::plus(counter, done);
+                    return kernels::gcm_encrypt_in_turns(self, ghash, &counter, &mut data[done..]);
+                }
+                kernels::gcm_encrypt_in_turns(self, ghash, counter, data);
+            }
+
+            fn gcm_decrypt(&self, ghash: &mut Ghash<'_>, counter: &Block, data: &mut [Block]) {
+                #[cfg(target_arch = "x86_64")]
+                if let (Cell::Vaes(token), Some((powers, y))) = (self.cell, ghash.vpclmul()) {
+                    let done = vaes::gcm::decrypt(token, &self.keys, powers, y, counter, data);
+                    let counter = kernels::plus(counter, done);
+                    return kernels::gcm_decrypt_in_turns(self, ghash, &counter, &mut data[done..]);
+                }
+                kernels::gcm_decrypt_in_turns(self, ghash, counter, data);
+            }
         }
-    }
 
-    fn set(&mut self, lane: usize, cipher: &Aes<N>, iv: &Block) {
-        debug_assert_eq!(
-            core::mem::discriminant(&self.cell),
-            core::mem::discriminant(&cipher.cell)
-        );
-        assert!(lane < self.count());
-        self.keys.set(lane, &cipher.keys);
-        self.iv[lane] = *iv;
-    }
+        impl Chains<Aes<$rounds>> for Streams<$rounds> {
+            fn new(cipher: &Aes<$rounds>) -> Self {
+                Streams { cell: cipher.cell, keys: StreamKeys::zero(), iv: [[0; 16]; 16] }
+            }
 
-    fn encrypt(&mut self, data: &mut [&mut [Block]]) {
-        let Streams { cell, keys, iv } = self;
-        let (eight, _) = iv.split_first_chunk_mut::<8>().expect("sixteen");
-        match *cell {
-            Cell::Portable(token) => portable::cbc_streams(token, keys, eight, data),
-            #[cfg(target_arch = "x86_64")]
-            Cell::Aesni(token) => aesni::cbc_streams(token, keys, eight, data),
-            #[cfg(target_arch = "x86_64")]
-            Cell::Vaes(token) => vaes::cbc_streams(token, keys, iv, data),
-            #[cfg(target_arch = "aarch64")]
-            Cell::Armaes(token) => armaes::cbc_streams(token, keys, eight, data),
+            fn count(&self) -> usize {
+                match self.cell {
+                    Cell::Portable(_) => portable::LANES,
+                    #[cfg(target_arch = "x86_64")]
+                    Cell::Aesni(_) => aesni::LANES,
+                    #[cfg(target_arch = "x86_64")]
+                    Cell::Vaes(_) => vaes::LANES,
+                    #[cfg(target_arch = "aarch64")]
+                    Cell::Armaes(_) => armaes::LANES,
+                }
+            }
+
+            fn set(&mut self, lane: usize, cipher: &Aes<$rounds>, iv: &Block) {
+                debug_assert_eq!(
+                    core::mem::discriminant(&self.cell),
+                    core::mem::discriminant(&cipher.cell)
+                );
+                assert!(lane < self.count());
+                self.keys.set(lane, &cipher.keys);
+                self.iv[lane] = *iv;
+            }
+
+            fn encrypt(&mut self, data: &mut [&mut [Block]]) {
+                let Streams { cell, keys, iv } = self;
+                let (eight, _) = iv.split_first_chunk_mut::<8>().expect("sixteen");
+                match *cell {
+                    Cell::Portable(token) => portable::cbc_streams(token, keys, eight, data),
+                    #[cfg(target_arch = "x86_64")]
+                    Cell::Aesni(token) => aesni::cbc_streams(token, keys, eight, data),
+                    #[cfg(target_arch = "x86_64")]
+                    Cell::Vaes(token) => vaes::cbc_streams(token, keys, iv, data),
+                    #[cfg(target_arch = "aarch64")]
+                    Cell::Armaes(token) => armaes::cbc_streams(token, keys, eight, data),
+                }
+            }
         }
-    }
+    };
 }
+kernels_of!(11);
+kernels_of!(13);
+kernels_of!(15);
 
 impl<const N: usize> core::fmt::Debug for Streams<N> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
