@@ -7,11 +7,17 @@
 #[cfg(target_arch = "x86_64")]
 mod aesni;
 mod affine;
+#[cfg(target_arch = "aarch64")]
+mod armaes;
+#[cfg(target_arch = "aarch64")]
+mod armcrypto;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 mod body;
 #[cfg(target_arch = "x86_64")]
 mod gfni;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 mod schedule;
 
@@ -20,6 +26,8 @@ mod tests;
 
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::{Aesni, Avx2, Gfni};
+#[cfg(target_arch = "aarch64")]
+use crate::cpu::{ArmCrypto, Armaes, Neon};
 use crate::{
     Error,
     block::{
@@ -51,11 +59,24 @@ enum Cell {
     Avx2((Avx2, Aesni)),
     #[cfg(target_arch = "x86_64")]
     Gfni(Gfni),
+    #[cfg(target_arch = "aarch64")]
+    Neon(Neon),
+    #[cfg(target_arch = "aarch64")]
+    Armaes(Armaes),
+    #[cfg(target_arch = "aarch64")]
+    ArmCrypto(ArmCrypto),
 }
 
 impl Cell {
-    const MACHINES: [Machine; 4] =
-        [Machine::Portable, Machine::Aesni, Machine::Avx2, Machine::Gfni];
+    const MACHINES: [Machine; 7] = [
+        Machine::Portable,
+        Machine::Aesni,
+        Machine::Avx2,
+        Machine::Gfni,
+        Machine::Neon,
+        Machine::Armaes,
+        Machine::ArmCrypto,
+    ];
 
     /// The most capable one there is.
     fn best() -> Self {
@@ -72,6 +93,12 @@ impl Cell {
             Machine::Avx2 => Avx2::get().zip(Aesni::get()).map(Cell::Avx2),
             #[cfg(target_arch = "x86_64")]
             Machine::Gfni => Gfni::get().map(Cell::Gfni),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Neon => Neon::get().map(Cell::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Armaes => Armaes::get().map(Cell::Armaes),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmCrypto => ArmCrypto::get().map(Cell::ArmCrypto),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -103,6 +130,12 @@ impl Sm4 {
             Cell::Aesni(token) | Cell::Avx2((_, token)) => aesni::expand_key(token, key),
             #[cfg(target_arch = "x86_64")]
             Cell::Gfni(token) => aesni::expand_key(token.aesni(), key),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(token) => neon::expand_key(token, key),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(token) => armaes::expand_key(token, key),
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(token) => armcrypto::expand_key(token, key),
         };
         Sm4 { cell, keys }
     }
@@ -127,6 +160,12 @@ macro_rules! dispatch {
             Cell::Avx2(tokens) => avx2::$function(tokens, &$self.keys, $($argument),*),
             #[cfg(target_arch = "x86_64")]
             Cell::Gfni(token) => gfni::$function(token, &$self.keys, $($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(token) => neon::$function(token, &$self.keys, $($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(token) => armaes::$function(token, &$self.keys, $($argument),*),
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(token) => armcrypto::$function(token, &$self.keys, $($argument),*),
         }
     };
 }
@@ -143,6 +182,12 @@ impl Kernels for Sm4 {
             Cell::Avx2(_) => Machine::Avx2,
             #[cfg(target_arch = "x86_64")]
             Cell::Gfni(_) => Machine::Gfni,
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(_) => Machine::Neon,
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(_) => Machine::Armaes,
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(_) => Machine::ArmCrypto,
         }
     }
 
@@ -213,8 +258,20 @@ impl Streams {
             Cell::Avx2(_) => (avx2::LANES, 2),
             #[cfg(target_arch = "x86_64")]
             Cell::Gfni(_) => (gfni::LANES, 4),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(_) => (neon::LANES, 1),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(_) => (armaes::LANES, 1),
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(_) => (armcrypto::LANES, 1),
         }
     }
+}
+
+/// Of machines that have eight lanes.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn first_eight(iv: &mut [Block; MAX_LANES]) -> &mut [Block; 8] {
+    iv.first_chunk_mut().expect("sixteen are more")
 }
 
 impl Chains<Sm4> for Streams {
@@ -233,7 +290,11 @@ impl Chains<Sm4> for Streams {
         );
         let (lanes, blocks) = self.shape();
         assert!(lane < lanes);
-        self.keys.set(lane, blocks, &cipher.keys.encrypt);
+        match self.cell {
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(_) => self.keys.set_fours(lane, &cipher.keys.encrypt),
+            _ => self.keys.set(lane, blocks, &cipher.keys.encrypt),
+        }
         self.iv[lane] = *iv;
     }
 
@@ -242,14 +303,17 @@ impl Chains<Sm4> for Streams {
         match *cell {
             Cell::Portable(token) => portable::cbc_streams(token, keys, iv, data),
             #[cfg(target_arch = "x86_64")]
-            Cell::Aesni(token) => {
-                let (eight, _) = iv.split_first_chunk_mut().expect("sixteen");
-                aesni::cbc_streams(token, keys, eight, data);
-            }
+            Cell::Aesni(token) => aesni::cbc_streams(token, keys, first_eight(iv), data),
             #[cfg(target_arch = "x86_64")]
             Cell::Avx2(tokens) => avx2::cbc_streams(tokens, keys, iv, data),
             #[cfg(target_arch = "x86_64")]
             Cell::Gfni(token) => gfni::cbc_streams(token, keys, iv, data),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(token) => neon::cbc_streams(token, keys, first_eight(iv), data),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(token) => armaes::cbc_streams(token, keys, first_eight(iv), data),
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(token) => armcrypto::cbc_streams(token, keys, first_eight(iv), data),
         }
     }
 }

@@ -9,7 +9,7 @@ use ::core::arch::x86_64::*;
 
 use super::{
     Block,
-    affine::{AES, AES_SUB_BYTES, Matrix, S_CONSTANT},
+    affine::{AES, AES_SUB_BYTES, S_CONSTANT, TURNED, after_sub_bytes},
     body::{Alone, Cipher, Lanes, Turn, Words},
     schedule::{Keys, StreamKeys},
 };
@@ -25,11 +25,6 @@ pub(super) const LANES: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct W(__m128i);
 
-/// What a map is after the inversion that AES-NI leaves.
-pub(super) const fn after_sub_bytes(map: &Matrix) -> Matrix {
-    map.after(&AES_SUB_BYTES.0.inverse())
-}
-
 /// The tables by halves of bytes.
 pub(super) static ENTER: [[u8; 16]; 2] = AES.enter.nibbles(0);
 pub(super) static LEAVE: [[u8; 16]; 2] = AES.leave.nibbles(0);
@@ -37,22 +32,6 @@ pub(super) static P: [[u8; 16]; 2] = after_sub_bytes(&AES.p).nibbles(0);
 pub(super) static R: [[u8; 16]; 2] = after_sub_bytes(&AES.r).nibbles(0);
 static ENTER_C1: [[u8; 16]; 2] = AES.enter.nibbles(AES.c1);
 static A2_C: [[u8; 16]; 2] = after_sub_bytes(&AES.a2).nibbles(S_CONSTANT);
-
-/// For each byte of each word, which byte of the result of AESENCLAST has the byte `by` on from it.
-pub(super) const fn turned(by: usize) -> [u8; 16] {
-    let mut from = [0; 16];
-    let mut i = 0;
-    while i < 16 {
-        let source = i & !3 | (i + by) & 3;
-        // ShiftRows brought byte 5 i to byte i, modulo 16, in columns of four: row r moved r columns left.
-        from[i] = (source + 12 * (source & 3)) as u8 & 15;
-        i += 1;
-    }
-    from
-}
-
-/// [`turned`] by 0 … 3.
-pub(super) static TURNED: [[u8; 16]; 4] = [turned(0), turned(1), turned(2), turned(3)];
 
 /// # Safety
 /// The processor has SSE2.
@@ -204,7 +183,7 @@ unsafe fn turn(v: [__m128i; 4]) -> [__m128i; 4] {
 
 kernels! {
     token: Aesni, attributes: [target_feature(enable = "aes,pclmulqdq,ssse3,sse4.1")],
-    vector: __m128i, groups: 8, 4, key: [] Keys, rounds: Cipher::<W>::new,
+    vector: __m128i, groups: 16, 4, key: [] Keys, rounds: Cipher::<W>::new,
 }
 
 serial! {

@@ -216,6 +216,7 @@ pub(super) const TOWER: Maps = Maps::around(
 );
 
 /// The linear map and the constant of AES's S-box, FIPS 197, section 5.1.1.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) const AES_SUB_BYTES: (Matrix, u8) = {
     let mut rows = [0; 8];
     let mut i = 0;
@@ -224,4 +225,45 @@ pub(super) const AES_SUB_BYTES: (Matrix, u8) = {
         i += 1;
     }
     (Matrix(rows), 0x63)
+};
+
+/// What `map` is after AES's S-box without its constant, instead of the inversion alone.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) const fn after_sub_bytes(map: &Matrix) -> Matrix {
+    map.after(&AES_SUB_BYTES.0.inverse())
+}
+
+/// What undoes AES's ShiftRows and turns words to the left, by 0 … 3 bytes: for each byte, which byte to
+/// take.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) static TURNED: [[u8; 16]; 4] = {
+    let mut from = [[0; 16]; 4];
+    let mut i = 0;
+    while i < 64 {
+        let (by, to) = (i / 16, i % 16);
+        let source = to & !3 | (to + by) & 3;
+        // ShiftRows moved row r of the four-byte columns by r columns.
+        from[by][to] = ((source + 12 * (source & 3)) & 15) as u8;
+        i += 1;
+    }
+    from
+};
+
+/// The S-box as a table: for kernels that keep all of it in registers.
+#[cfg(target_arch = "aarch64")]
+pub(super) static S: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut x = 0;
+    while x < 256 {
+        let y = (A.apply(x as u8) ^ C) as u16;
+        // y²⁵⁴ = (y¹²⁷)², the inverse.
+        let (mut power, mut i) = (y, 0);
+        while i < 6 {
+            power = product(product(power, power, SM4_FIELD), y, SM4_FIELD);
+            i += 1;
+        }
+        table[x] = A.apply(product(power, power, SM4_FIELD) as u8) ^ C;
+        x += 1;
+    }
+    table
 };

@@ -5,8 +5,8 @@ use ::core::arch::x86_64::*;
 
 use super::{
     Block,
-    aesni::{self, ENTER, LEAVE, P, R, TURNED},
-    affine::AES_SUB_BYTES,
+    aesni::{self, ENTER, LEAVE, P, R},
+    affine::{AES_SUB_BYTES, TURNED},
     body::{Cipher, Lanes, Turn, Words},
     schedule::{Keys, StreamKeys},
 };
@@ -146,7 +146,7 @@ unsafe fn turn(v: [__m256i; 4]) -> [__m256i; 4] {
 
 kernels! {
     token: (Avx2, Aesni), attributes: [target_feature(enable = "aes,avx2")],
-    vector: __m256i, groups: 8, 4, key: [] Keys, rounds: Cipher::<W>::new,
+    vector: __m256i, groups: 16, 4, key: [] Keys, rounds: Cipher::<W>::new,
 }
 
 serial! {

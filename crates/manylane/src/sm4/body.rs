@@ -160,7 +160,7 @@ pub(super) unsafe fn rounds<W: Words, S: Schedule<W>, const N: usize>(keys: &S, 
 /// # Safety
 /// The processor has `W`'s machine.
 #[inline(always)]
-unsafe fn crypt<W: Turn, S: Schedule<W>, const N: usize>(
+pub(super) unsafe fn crypt<W: Turn, S: Schedule<W>, const N: usize>(
     keys: &S,
     mut blocks: [W::Blocks; N],
 ) -> [W::Blocks; N] {

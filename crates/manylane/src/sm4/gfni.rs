@@ -10,9 +10,15 @@ use super::{
     schedule::{Keys, StreamKeys},
 };
 use crate::{
-    block::lanes::{kernels, serial, streams},
+    block::{
+        TweakOrder,
+        kernels::plus,
+        lanes::{kernels, serial, streams},
+    },
     cpu::Gfni,
 };
+
+mod planar;
 
 /// Messages of [`cbc_streams`].
 pub(super) const LANES: usize = 16;
@@ -222,9 +228,63 @@ unsafe fn turn(v: [__m512i; 4]) -> [__m512i; 4] {
     }
 }
 
-kernels! {
-    token: Gfni, attributes: [target_feature(enable = "avx512f,avx512bw,avx512vl,gfni,vpclmulqdq")],
-    vector: __m512i, groups: 16, 4, key: [] Keys, rounds: Cipher::<W>::new,
+/// Groups of four times sixteen blocks, then sixteen.
+mod by_words {
+    use super::{__m512i, Block, Cipher, Gfni, Keys, W, kernels};
+
+    kernels! {
+        token: Gfni,
+        attributes: [target_feature(enable = "avx512f,avx512bw,avx512vl,gfni,vpclmulqdq")],
+        vector: __m512i, groups: 16, 4, key: [] Keys, rounds: Cipher::<W>::new,
+    }
+}
+
+/// The groups of `planar`, and the rest.
+fn split(data: &mut [Block]) -> (&mut [Block], &mut [Block]) {
+    let groups = data.len() / planar::GROUP * planar::GROUP;
+    data.split_at_mut(groups)
+}
+
+/// Functions over groups of `planar` first, and the rest by words.
+macro_rules! both {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*);)*) => {$(
+        $(#[$doc])*
+        pub(super) fn $name(token: Gfni, key: &Keys, $($argument: $type,)* data: &mut [Block]) {
+            let (groups, rest) = split(data);
+            if !groups.is_empty() {
+                planar::$name(token, key, $($argument,)* groups);
+            }
+            if !rest.is_empty() {
+                by_words::$name(token, key, $($argument,)* rest);
+            }
+        }
+    )*};
+}
+
+both! {
+    /// Encrypts every block by itself.
+    encrypt_blocks();
+    /// Decrypts every block by itself.
+    decrypt_blocks();
+    /// Decrypts CBC; `iv` becomes the last ciphertext block.
+    cbc_decrypt(iv: &mut Block);
+    /// Decrypts CFB; `iv` becomes the last ciphertext block.
+    cfb_decrypt(iv: &mut Block);
+    /// Encrypts XTS blocks; `tweak` becomes that of the next.
+    xts_encrypt(order: TweakOrder, tweak: &mut Block);
+    /// Decrypts XTS blocks; `tweak` becomes that of the next.
+    xts_decrypt(order: TweakOrder, tweak: &mut Block);
+}
+
+/// Xors the key stream of `counter` and on into `data`.
+pub(super) fn xor_counters(token: Gfni, key: &Keys, counter: &Block, data: &mut [Block]) {
+    let (groups, rest) = split(data);
+    if !groups.is_empty() {
+        planar::xor_counters(token, key, counter, groups);
+    }
+    if !rest.is_empty() {
+        by_words::xor_counters(token, key, &plus(counter, groups.len()), rest);
+    }
 }
 
 serial! {

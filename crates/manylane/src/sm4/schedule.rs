@@ -6,10 +6,10 @@ use super::affine::Maps;
 use crate::ct::wipe_words;
 
 /// FK of clause 7.3.
-const FK: [u32; 4] = [0xa3b1_bac6, 0x56aa_3350, 0x677d_9197, 0xb270_22dc];
+pub(super) const FK: [u32; 4] = [0xa3b1_bac6, 0x56aa_3350, 0x677d_9197, 0xb270_22dc];
 
 /// CK of clause 7.3: byte j of CK_i is 7 (4 i + j) modulo 256.
-const CK: [u32; 32] = {
+pub(super) const CK: [u32; 32] = {
     let mut ck = [0; 32];
     let mut byte = 0;
     while byte < 128 {
@@ -130,6 +130,15 @@ impl StreamKeys {
         self.before[place] = keys.before;
         for (lanes, after) in self.after.iter_mut().zip(&keys.after) {
             lanes[place] = *after;
+        }
+    }
+
+    /// Gives a lane its plain keys, those of four rounds side by side.
+    #[cfg(target_arch = "aarch64")]
+    pub(super) fn set_fours(&mut self, lane: usize, keys: &RoundKeys) {
+        let (fours, _) = self.k.as_flattened_mut().as_chunks_mut::<4>();
+        for (i, k) in keys.k.as_chunks().0.iter().enumerate() {
+            fours[MAX_LANES * i + lane] = *k;
         }
     }
 }

@@ -6,8 +6,8 @@ use ::sm4::cipher::{BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as
 use super::Sm4;
 use crate::{
     block::{
-        Block, differential,
-        kernels::{Chains as _, Kernels},
+        Block, TweakOrder, differential,
+        kernels::{Chains as _, Kernels, plus},
     },
     cpu::Machine,
 };
@@ -68,5 +68,37 @@ fn lanes_have_keys_of_their_own() {
         let mut slices: Vec<&mut [Block]> = data.iter_mut().map(|d| &mut d[..]).collect();
         streams.encrypt(&mut slices);
         assert_eq!(data, expected, "{machine}");
+    }
+}
+
+/// Groups larger than those of the differential test, and what is passed on from one to the next.
+#[test]
+fn whole_as_in_parts() {
+    for machine in Machine::ALL {
+        let Ok(cipher) = Sm4::new_on(machine, &key(3)) else { continue };
+        let portable = Sm4::new_on(Machine::Portable, &key(3)).unwrap();
+        for count in [255, 256, 257, 400, 640, 641] {
+            let data: Vec<Block> =
+                (0..count).map(|i| core::array::from_fn(|j| (i * 37 + j * 11) as u8)).collect();
+            let check = |work: &dyn Fn(&Sm4, &mut Block, &mut [Block])| {
+                let (mut iv, mut whole) = ([0xfe; 16], data.clone());
+                work(&cipher, &mut iv, &mut whole);
+                let (mut other, mut parts) = ([0xfe; 16], data.clone());
+                parts.chunks_mut(48).for_each(|part| work(&portable, &mut other, part));
+                assert!(whole == parts && iv == other, "{machine}, {count} blocks");
+            };
+            check(&|cipher, _, data| Kernels::encrypt_blocks(cipher, data));
+            check(&|cipher, _, data| Kernels::decrypt_blocks(cipher, data));
+            check(&|cipher, counter, data| {
+                cipher.xor_counters(counter, data);
+                *counter = plus(counter, data.len());
+            });
+            check(&|cipher, iv, data| cipher.cbc_decrypt(iv, data));
+            check(&|cipher, iv, data| cipher.cfb_decrypt(iv, data));
+            for order in [TweakOrder::Ieee, TweakOrder::Gb] {
+                check(&|cipher, tweak, data| cipher.xts_encrypt(order, tweak, data));
+                check(&|cipher, tweak, data| cipher.xts_decrypt(order, tweak, data));
+            }
+        }
     }
 }
