@@ -11,9 +11,10 @@
 //! | [`Ofb`] | SP 800-38A | no | no |
 //! | [`ecb`], with [`pkcs7`] | SP 800-38A | no | yes |
 //!
-//! Each is generic over the cipher, has a key and a machine by it, and works in place. Take [`Gcm`] unless something else is
-//! asked for. The traits of the `cipher` and `aead` crates are implemented where they fit: `KeyIvInit`,
-//! `StreamCipher`, `StreamCipherSeek`, `BlockModeEncrypt` and `BlockModeDecrypt`, `AeadInOut`.
+//! Each is generic over the cipher, has a key and a machine by it, and works in place. Take [`Gcm`] unless
+//! something else is asked for. Many messages, each with its own key: [`gcm_encrypt_many`], [`cbc_encrypt_many`].
+//! The traits of the `cipher` and `aead` crates are implemented where they fit: `KeyIvInit`, `StreamCipher`,
+//! `StreamCipherSeek`, `BlockModeEncrypt` and `BlockModeDecrypt`, `AeadInOut`.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

@@ -22,10 +22,10 @@ pub type Ctr128<C> = Ctr<C, 128>;
 
 /// Encryption and decryption, which are the same, in parts of any length and at any place.
 ///
-/// The first counter block is given; the last `BITS` bits of it, 32, 64 or 128, count as a big-endian
-/// number modulo 2^`BITS` (Appendix B.1), and the others stay. A counter never comes round to where it began: that would be
-/// [`Error::CounterWrap`]. **No counter block may be used twice under a key**, so give each message a first one that
-/// none of the others comes to.
+/// The first counter block is given; the last `BITS` bits of it, 32, 64 or 128, count as a big-endian number
+/// modulo 2^`BITS` (Appendix B.1), and the others stay. A counter never comes round to where it began: that
+/// would be [`Error::CounterWrap`]. **No counter block may be used twice under a key**, so give each message a
+/// first one that none of the others comes to.
 ///
 /// ```
 /// use manylane::{aes::Aes128, block::Ctr128};

@@ -1,8 +1,8 @@
 //! Galois/Counter Mode (NIST SP 800-38D): encryption that tells whether anything was altered, at the speed of
 //! counter mode. With SM4: RFC 8998.
 //!
-//! **No IV may be used twice under a key**: that gives away the key of the authentication. 2³² messages under random
-//! IVs are the most that clause 8.3 allows for a key.
+//! **No IV may be used twice under a key**: that gives away the key of the authentication. 2³² messages under
+//! random IVs are the most that clause 8.3 allows for a key.
 
 use aead::{AeadCore, AeadInOut, TagPosition, inout::InOutBuf};
 use cipher::{
@@ -326,8 +326,8 @@ impl<C: BlockCipher> Decryptor<'_, C> {
     /// Whether it is the message that has this tag.
     ///
     /// # Errors
-    /// [`Error::Decryption`] if not, [`Error::TagLength`] if the tag is not as long as this key's. All that was decrypted is
-    /// then to be wiped.
+    /// [`Error::Decryption`] if not, [`Error::TagLength`] if the tag is not as long as this key's. All that was
+    /// decrypted is then to be wiped.
     pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
         self.0.gcm.check_tag(tag)?;
         self.0.tag().verify(tag)

@@ -1,6 +1,7 @@
 //! Output feedback (NIST SP 800-38A, clause 6.4): a key stream that is a chain.
 //!
-//! It cannot be computed in parallel; [`Ctr128`](super::Ctr128) has the same use and can. The IV must be unique under its key.
+//! It cannot be computed in parallel; [`Ctr128`](super::Ctr128) has the same use and can. The IV must be unique
+//! under its key.
 
 use cipher::{InnerIvInit, Iv, IvSizeUser, StreamCipher, common::InnerUser, consts::U16};
 use zeroize::Zeroizing;

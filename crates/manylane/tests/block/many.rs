@@ -10,7 +10,7 @@ use manylane_vectors::painted;
 use crate::ciphers::{Keyed, for_each_cipher};
 
 /// Around the number of lanes of every machine, and more than are ordered together.
-const COUNTS: [usize; 13] = [0, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 64, 300];
+const COUNTS: [usize; 11] = [0, 1, 2, 3, 7, 8, 9, 16, 17, 33, 300];
 
 /// Lengths that differ as much as they can: seeded by `i`.
 fn len(i: usize, most: usize) -> usize {
@@ -21,9 +21,9 @@ fn len(i: usize, most: usize) -> usize {
 #[test]
 fn cbc() {
     fn check<C: Keyed>() {
-        for machine in C::machines() {
+        for machine in C::machines().skip(1) {
             for count in COUNTS {
-                for most in [0, 1, 5, 40] {
+                for most in [0, 1, 20] {
                     // Some keys of another machine among them.
                     let on = |i| if i % 7 == 5 { Some(Machine::Portable) } else { machine };
                     let keys: Vec<C> =
@@ -51,10 +51,10 @@ fn cbc() {
 #[test]
 fn gcm() {
     fn check<C: Keyed>() {
-        for machine in C::machines() {
+        for machine in C::machines().skip(1) {
             // Keys of every message's own, one for all, and one for each three.
             for (count, share) in COUNTS.iter().flat_map(|&n| [(n, 1), (n, 1000), (n, 3)]) {
-                for most in [0, 40, 256, 700] {
+                for most in [0, 40, 300] {
                     one_by_one::<C>(machine, count, share, most);
                 }
             }
