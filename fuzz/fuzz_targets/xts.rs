@@ -23,11 +23,13 @@ struct Input {
 fuzz_target!(|input: Input| {
     let machine = Machine::ALL[usize::from(input.machine) % Machine::ALL.len()];
     if input.is_sm4 {
-        let of = |machine| Sm4::new_on(machine, &[3; 16]).ok().zip(Sm4::new_on(machine, &[4; 16]).ok());
+        let of =
+            |machine| Sm4::new_on(machine, &[3; 16]).ok().zip(Sm4::new_on(machine, &[4; 16]).ok());
         check(of(Machine::Portable), of(machine), &input);
     } else {
-        let of =
-            |machine| Aes256::new_on(machine, &[3; 32]).ok().zip(Aes256::new_on(machine, &[4; 32]).ok());
+        let of = |machine| {
+            Aes256::new_on(machine, &[3; 32]).ok().zip(Aes256::new_on(machine, &[4; 32]).ok())
+        };
         check(of(Machine::Portable), of(machine), &input);
     }
 });
