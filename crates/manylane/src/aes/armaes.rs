@@ -1,11 +1,11 @@
 //! AES with the Arm instructions, a block in a register.
 //!
 //! AESE adds the round key first, then does SubBytes and ShiftRows, so the last key is an exclusive or of
-//! its own. AESE and AESMC (AESD and AESIMC) of the same register run as one where they stand side by side,
-//! which the compiler sees to.
+//! its own. AESE and AESMC (AESD and AESIMC) of the same register run as one where they stand side by side:
+//! that is why they are written as one piece of assembly.
 #![allow(unsafe_code)]
 
-use ::core::arch::aarch64::*;
+use ::core::arch::{aarch64::*, asm};
 
 use super::{
     Block,
@@ -30,6 +30,32 @@ unsafe fn load(key: &Block) -> uint8x16_t {
     unsafe { vld1q_u8(key.as_ptr()) }
 }
 
+/// AESE, and then AESMC if it is not the last: likewise AESD and AESIMC.
+macro_rules! round {
+    ($name:ident, $first:literal $(, $second:literal)?) => {
+        /// # Safety
+        /// The processor has the AES instructions.
+        #[inline(always)]
+        unsafe fn $name(mut v: uint8x16_t, key: uint8x16_t) -> uint8x16_t {
+            // SAFETY: registers alone are used; the rest is the caller's proof.
+            unsafe {
+                asm!(
+                    concat!($first, " {v:v}.16b, {key:v}.16b"),
+                    $(concat!($second, " {v:v}.16b, {v:v}.16b"),)?
+                    v = inout(vreg) v,
+                    key = in(vreg) key,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            v
+        }
+    };
+}
+round!(encrypt_round, "aese", "aesmc");
+round!(encrypt_last, "aese");
+round!(decrypt_round, "aesd", "aesimc");
+round!(decrypt_last, "aesd");
+
 // SAFETY: callers prove the AES instructions.
 impl<const N: usize, const G: usize> Rounds<uint8x16_t, G> for Keys<'_, N> {
     #[inline(always)]
@@ -40,12 +66,12 @@ impl<const N: usize, const G: usize> Rounds<uint8x16_t, G> for Keys<'_, N> {
             for round in 0..N - 2 {
                 let key = load(&keys[round]);
                 for i in 0..G {
-                    v[i] = vaesmcq_u8(vaeseq_u8(v[i], key));
+                    v[i] = encrypt_round(v[i], key);
                 }
             }
             let (key, last) = (load(&keys[N - 2]), load(&keys[N - 1]));
             for i in 0..G {
-                v[i] = veorq_u8(vaeseq_u8(v[i], key), last);
+                v[i] = veorq_u8(encrypt_last(v[i], key), last);
             }
         }
         v
@@ -62,12 +88,12 @@ impl<const N: usize, const G: usize> InverseRounds<uint8x16_t, G> for Keys<'_, N
             for round in 0..N - 2 {
                 let key = load(&keys[round]);
                 for i in 0..G {
-                    v[i] = vaesimcq_u8(vaesdq_u8(v[i], key));
+                    v[i] = decrypt_round(v[i], key);
                 }
             }
             let (key, last) = (load(&keys[N - 2]), load(&keys[N - 1]));
             for i in 0..G {
-                v[i] = veorq_u8(vaesdq_u8(v[i], key), last);
+                v[i] = veorq_u8(decrypt_last(v[i], key), last);
             }
         }
         v
@@ -86,12 +112,12 @@ impl<const N: usize> Rounds<uint8x16_t, LANES> for LaneKeys<'_, N> {
         unsafe {
             for round in 0..N - 2 {
                 for i in 0..LANES {
-                    v[i] = vaesmcq_u8(vaeseq_u8(v[i], load(&keys[round][i])));
+                    v[i] = encrypt_round(v[i], load(&keys[round][i]));
                 }
             }
             for i in 0..LANES {
                 let (key, last) = (load(&keys[N - 2][i]), load(&keys[N - 1][i]));
-                v[i] = veorq_u8(vaeseq_u8(v[i], key), last);
+                v[i] = veorq_u8(encrypt_last(v[i], key), last);
             }
         }
         v

@@ -1,7 +1,7 @@
 //! GHASH with PMULL, a block in a register, eight blocks before a reduction.
 #![allow(unsafe_code)]
 
-use ::core::arch::aarch64::*;
+use ::core::arch::{aarch64::*, asm};
 
 use super::{
     Block, Powers,
@@ -12,18 +12,40 @@ use crate::cpu::Armaes;
 /// Vectors before a reduction.
 const GROUP: usize = 8;
 
-/// A product of the halves `i` of `x` and `j` of `y`.
+/// A product of two halves, without carries. Assembly, because the compiler's function for it is not inlined into
+/// functions without its feature, such as those that are written once for all machines.
+macro_rules! product {
+    ($name:ident, $instruction:literal) => {
+        /// # Safety
+        /// The processor has PMULL.
+        #[inline(always)]
+        unsafe fn $name(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
+            let product;
+            // SAFETY: registers alone are used; the rest is the caller's proof.
+            unsafe {
+                asm!(
+                    $instruction,
+                    product = lateout(vreg) product,
+                    x = in(vreg) x,
+                    y = in(vreg) y,
+                    options(pure, nomem, nostack, preserves_flags),
+                );
+            }
+            product
+        }
+    };
+}
+product!(lower, "pmull {product:v}.1q, {x:v}.1d, {y:v}.1d");
+product!(upper, "pmull2 {product:v}.1q, {x:v}.2d, {y:v}.2d");
+
+/// The halves of a block the other way round.
 ///
 /// # Safety
-/// The processor has PMULL.
+/// The processor has NEON.
 #[inline(always)]
-unsafe fn multiply<const I: i32, const J: i32>(x: uint8x16_t, y: uint8x16_t) -> uint8x16_t {
+unsafe fn crossed(v: uint8x16_t) -> uint8x16_t {
     // SAFETY: the caller's proof.
-    unsafe {
-        let x = vgetq_lane_p64::<I>(vreinterpretq_p64_u8(x));
-        let y = vgetq_lane_p64::<J>(vreinterpretq_p64_u8(y));
-        vreinterpretq_u8_p128(vmull_p64(x, y))
-    }
+    unsafe { vextq_u8::<8>(v, v) }
 }
 
 /// The bytes of a block turned around.
@@ -33,10 +55,7 @@ unsafe fn multiply<const I: i32, const J: i32>(x: uint8x16_t, y: uint8x16_t) -> 
 #[inline(always)]
 unsafe fn turned(v: uint8x16_t) -> uint8x16_t {
     // SAFETY: the caller's proof.
-    unsafe {
-        let halves = vrev64q_u8(v);
-        vextq_u8::<8>(halves, halves)
-    }
+    unsafe { crossed(vrev64q_u8(v)) }
 }
 
 // SAFETY (all functions): callers prove PMULL, and blocks to load and store.
@@ -72,22 +91,22 @@ impl Clmul for uint8x16_t {
     #[inline(always)]
     unsafe fn low(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
-        unsafe { multiply::<0, 0>(self, other) }
+        unsafe { lower(self, other) }
     }
     #[inline(always)]
     unsafe fn high(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
-        unsafe { multiply::<1, 1>(self, other) }
+        unsafe { upper(self, other) }
     }
     #[inline(always)]
     unsafe fn low_high(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
-        unsafe { multiply::<0, 1>(self, other) }
+        unsafe { lower(self, crossed(other)) }
     }
     #[inline(always)]
     unsafe fn high_low(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
-        unsafe { multiply::<1, 0>(self, other) }
+        unsafe { upper(self, crossed(other)) }
     }
     #[inline(always)]
     unsafe fn reduce(low: Self, cross: Self, high: Self) -> Self {
@@ -98,8 +117,8 @@ impl Clmul for uint8x16_t {
             let high = veorq_u8(high, vextq_u8::<8>(cross, zero));
             // As in `pclmul`: what the lowest 64 bits are further up, twice.
             let poly = vreinterpretq_u8_u64(vdupq_n_u64(0xc2 << 56));
-            let low = veorq_u8(vextq_u8::<8>(low, low), multiply::<0, 0>(low, poly));
-            let low = veorq_u8(vextq_u8::<8>(low, low), multiply::<0, 0>(low, poly));
+            let low = veorq_u8(crossed(low), lower(low, poly));
+            let low = veorq_u8(crossed(low), lower(low, poly));
             veorq_u8(high, low)
         }
     }
