@@ -1,4 +1,10 @@
 //! SM4 in sixteen lanes with GFNI and AVX-512: an inversion and a linear map of 64 bytes in one instruction.
+//!
+//! A round of sixteen blocks takes ten operations: three maps of inverses (P, Q and R of `affine`), which one
+//! port has, one a clock with a latency of three; three turns by bytes; four exclusive ors of three. On two ports that
+//! is five clocks, and with the turning of blocks into words and back 1.4 bytes a clock at best. A round alone takes
+//! eight or nine clocks from word to word, so groups take turns: 0.80 bytes a clock for one group, 1.13 for
+//! two, 1.24 for four, measured on a Xeon of the Emerald Rapids family. `planar` has more for 128 blocks and on.
 #![allow(unsafe_code)]
 
 use ::core::arch::x86_64::*;

@@ -3,10 +3,8 @@
 //! Bit p of all bytes of a word is one *plane*: 64 bits, sixteen for each of the four bytes, one for each
 //! block. Turning words by bytes turns planes by sixteen bits. The S-box inverts in a tower of fields,
 //! GF(4) = GF(2)\[w\]/(w² + w + 1), GF(16) = GF(4)\[z\]/(z² + z + w), GF(256) = GF(16)\[y\]/(y² + y + w z):
-//! 36 products of planes and 65 sums. P and R of `affine` take 29 sums.
+//! 36 products of planes and 79 sums. P and R of `affine` take 29 sums.
 #![allow(unsafe_code)]
-
-use ::core::ops::{BitAnd, BitXor};
 
 use super::{
     Block,
@@ -23,70 +21,31 @@ pub(super) const LANES: usize = 16;
 #[derive(Clone, Copy)]
 pub(super) struct Portable;
 
-/// A plane of `N` groups.
-#[derive(Clone, Copy)]
-struct Plane<const N: usize>([u64; N]);
-
-impl<const N: usize> BitXor for Plane<N> {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitxor(mut self, other: Self) -> Self {
-        for n in 0..N {
-            self.0[n] ^= other.0[n];
-        }
-        self
-    }
-}
-
-impl<const N: usize> BitAnd for Plane<N> {
-    type Output = Self;
-
-    #[inline(always)]
-    fn bitand(mut self, other: Self) -> Self {
-        for n in 0..N {
-            self.0[n] &= other.0[n];
-        }
-        self
-    }
-}
-
-impl<const N: usize> Plane<N> {
-    /// Byte i + `by` of each word in the place of byte i.
-    #[inline(always)]
-    fn turned(mut self, by: u32) -> Self {
-        for n in 0..N {
-            self.0[n] = self.0[n].rotate_right(16 * by);
-        }
-        self
-    }
-}
-
 /// The product in GF(4), (a₁ w + a₀) (b₁ w + b₀), of factors with their sums: a₁, a₀, a₁ + a₀.
 #[inline(always)]
-fn product4<const N: usize>(a: [Plane<N>; 3], b: [Plane<N>; 3]) -> [Plane<N>; 2] {
+fn product4(a: [u64; 3], b: [u64; 3]) -> [u64; 2] {
     let low = a[1] & b[1];
     [a[2] & b[2] ^ low, a[0] & b[0] ^ low]
 }
 
 /// A factor in GF(16), with the sums that products need.
 #[derive(Clone, Copy)]
-struct Factor<const N: usize> {
-    high: [Plane<N>; 3],
-    low: [Plane<N>; 3],
-    sum: [Plane<N>; 3],
+struct Factor {
+    high: [u64; 3],
+    low: [u64; 3],
+    sum: [u64; 3],
 }
 
-impl<const N: usize> Factor<N> {
+impl Factor {
     #[inline(always)]
-    fn new([a3, a2, a1, a0]: [Plane<N>; 4]) -> Self {
+    fn new([a3, a2, a1, a0]: [u64; 4]) -> Self {
         let (s1, s0) = (a3 ^ a1, a2 ^ a0);
         Factor { high: [a3, a2, a3 ^ a2], low: [a1, a0, a1 ^ a0], sum: [s1, s0, s1 ^ s0] }
     }
 
     /// (a z + b) (c z + d) = ((a + b) (c + d) + b d) z + b d + w a c.
     #[inline(always)]
-    fn times(&self, other: &Self) -> [Plane<N>; 4] {
+    fn times(&self, other: &Self) -> [u64; 4] {
         let [h1, h0] = product4(self.high, other.high);
         let [l1, l0] = product4(self.low, other.low);
         let [s1, s0] = product4(self.sum, other.sum);
@@ -96,7 +55,7 @@ impl<const N: usize> Factor<N> {
 
 /// The inverse in GF(256) of x₇ … x₀, highest first, or 0 of 0.
 #[inline(always)]
-fn inverse<const N: usize>([h3, h2, h1, h0, l3, l2, l1, l0]: [Plane<N>; 8]) -> [Plane<N>; 8] {
+fn inverse([h3, h2, h1, h0, l3, l2, l1, l0]: [u64; 8]) -> [u64; 8] {
     let high = Factor::new([h3, h2, h1, h0]);
     let low = Factor::new([l3, l2, l1, l0]);
     let sum = [h3 ^ l3, h2 ^ l2, h1 ^ l1, h0 ^ l0];
@@ -132,17 +91,17 @@ macro_rules! map {
         map!(sum $row, $x, 0 1 2 3 4 5 6 7)
     };
     (sum $row:expr, $x:ident, $($bit:literal)*) => {{
-        let mut sum = Plane([0; N]);
+        let mut sum = 0_u64;
         $(if const { $row >> $bit & 1 != 0 } {
-            sum = sum ^ $x[$bit];
+            sum ^= $x[$bit];
         })*
         sum
     }};
 }
 
-/// Words of 16 `N` blocks, bit by bit: plane p first has bit p of byte 0 of sixteen words.
+/// Words of sixteen blocks, bit by bit: plane p first has bit p of byte 0 of all words.
 #[derive(Clone, Copy)]
-struct W<const N: usize>([Plane<N>; 8]);
+struct W([u64; 8]);
 
 /// The bytes of a word, sixteen bits apart.
 #[inline(always)]
@@ -199,33 +158,26 @@ fn words(mut planes: [u64; 8]) -> [u32; 16] {
 }
 
 // SAFETY (all functions): only words to load are asked for.
-impl<const N: usize> Words for W<N> {
+impl Words for W {
     #[inline(always)]
     unsafe fn splat(word: u32) -> Self {
         let bytes = spread(word);
-        let mut planes = [Plane([0; N]); 8];
+        let mut planes = [0; 8];
         for p in 0..8 {
             let bits = bytes >> p & 0x0001_0001_0001_0001;
-            planes[p] = Plane([(bits << 16).wrapping_sub(bits); N]);
+            planes[p] = (bits << 16).wrapping_sub(bits);
         }
         W(planes)
     }
     #[inline(always)]
     unsafe fn load(lanes: *const u32) -> Self {
-        let mut x = [Plane([0; N]); 8];
-        for n in 0..N {
-            // SAFETY: the caller's 16 `N` words.
-            let planes = planes(|i| unsafe { *lanes.add(16 * n + i) });
-            for p in 0..8 {
-                x[p].0[n] = planes[p];
-            }
-        }
-        W(x)
+        // SAFETY: the caller's sixteen words.
+        W(planes(|i| unsafe { *lanes.add(i) }))
     }
     #[inline(always)]
     unsafe fn xor(mut self, other: Self) -> Self {
         for p in 0..8 {
-            self.0[p] = self.0[p] ^ other.0[p];
+            self.0[p] ^= other.0[p];
         }
         self
     }
@@ -237,45 +189,32 @@ impl<const N: usize> Words for W<N> {
         let mut sum = self.0;
         let (p, r) = (map!(TOWER.p, x), map!(TOWER.r, x));
         for bit in 0..8 {
+            // Byte i + 1 of a word is sixteen bits on.
             let q = p[bit] ^ r[bit];
-            let turned = q.turned(1) ^ q.turned(2) ^ r[bit].turned(3);
-            sum[bit] = sum[bit] ^ k.0[bit] ^ p[bit] ^ turned;
+            let turned = q.rotate_right(16) ^ q.rotate_right(32) ^ r[bit].rotate_right(48);
+            sum[bit] ^= k.0[bit] ^ p[bit] ^ turned;
         }
         W(sum)
     }
 }
 
-/// The rounds and R of clause 7.1 on `B` = 16 `N` blocks. A function of its own: there are 100 KiB of it, a call
-/// costs nothing beside, and every mode has it twice.
+/// The rounds and R of clause 7.1 on sixteen blocks. A function of its own: it is large, a call costs nothing
+/// beside, and every mode has it twice.
 #[inline(never)]
-fn crypt<const N: usize, const B: usize>(keys: &impl Schedule<W<N>>, v: [u128; B]) -> [u128; B] {
-    const { assert!(B == 16 * N) };
-    let mut x = [W([Plane([0; N]); 8]); 4];
+fn crypt(keys: &impl Schedule<W>, v: [u128; 16]) -> [u128; 16] {
+    let mut x = [W([0; 8]); 4];
     for j in 0..4 {
-        for n in 0..N {
-            let planes = planes(|i| (v[16 * n + i] >> (32 * j)) as u32);
-            for p in 0..8 {
-                x[j].0[p].0[n] = planes[p];
-            }
-        }
-        let bits = x[j].0;
+        let bits = planes(|i| (v[i] >> (32 * j)) as u32);
         x[j] = W(map!(TOWER.enter, bits));
     }
     // SAFETY: every processor has this machine.
     unsafe { rounds(keys, &mut x) };
-    let mut out = [0; B];
+    let mut out = [0; 16];
     for j in 0..4 {
         let bits = x[3 - j].0;
-        let bits = map!(TOWER.leave, bits);
-        for n in 0..N {
-            let mut planes = [0; 8];
-            for p in 0..8 {
-                planes[p] = bits[p].0[n];
-            }
-            let words = words(planes);
-            for i in 0..16 {
-                out[16 * n + i] |= u128::from(words[i]) << (32 * j);
-            }
+        let words = words(map!(TOWER.leave, bits));
+        for i in 0..16 {
+            out[i] |= u128::from(words[i]) << (32 * j);
         }
     }
     out
@@ -284,32 +223,27 @@ fn crypt<const N: usize, const B: usize>(keys: &impl Schedule<W<N>>, v: [u128; B
 /// The cipher on blocks.
 struct Cipher<'a>(&'a Keys);
 
-macro_rules! cipher {
-    ($($blocks:literal of $n:literal)*) => {$(
-        // SAFETY: nothing is asked for.
-        impl Rounds<u128, $blocks> for Cipher<'_> {
-            #[inline(always)]
-            unsafe fn encrypt(&self, v: [u128; $blocks]) -> [u128; $blocks] {
-                crypt::<$n, $blocks>(&self.0.encrypt, v)
-            }
-        }
-
-        // SAFETY: nothing is asked for.
-        impl InverseRounds<u128, $blocks> for Cipher<'_> {
-            #[inline(always)]
-            unsafe fn decrypt(&self, v: [u128; $blocks]) -> [u128; $blocks] {
-                crypt::<$n, $blocks>(&self.0.decrypt, v)
-            }
-        }
-    )*};
+// SAFETY: nothing is asked for.
+impl Rounds<u128, 16> for Cipher<'_> {
+    #[inline(always)]
+    unsafe fn encrypt(&self, v: [u128; 16]) -> [u128; 16] {
+        crypt(&self.0.encrypt, v)
+    }
 }
-cipher!(16 of 1  32 of 2);
+
+// SAFETY: nothing is asked for.
+impl InverseRounds<u128, 16> for Cipher<'_> {
+    #[inline(always)]
+    unsafe fn decrypt(&self, v: [u128; 16]) -> [u128; 16] {
+        crypt(&self.0.decrypt, v)
+    }
+}
 
 // SAFETY: nothing is asked for.
 impl Rounds<u128, 1> for Cipher<'_> {
     #[inline(always)]
     unsafe fn encrypt(&self, [v]: [u128; 1]) -> [u128; 1] {
-        let [v, ..] = crypt::<1, 16>(&self.0.encrypt, [v; 16]);
+        let [v, ..] = crypt(&self.0.encrypt, [v; 16]);
         [v]
     }
 }
@@ -321,13 +255,13 @@ struct Lanes<'a>(&'a StreamKeys);
 impl Rounds<u128, LANES> for Lanes<'_> {
     #[inline(always)]
     unsafe fn encrypt(&self, v: [u128; LANES]) -> [u128; LANES] {
-        crypt::<1, LANES>(self.0, v)
+        crypt(self.0, v)
     }
 }
 
 kernels! {
     token: Portable, attributes: [inline(never)],
-    vector: u128, groups: 32, 16, key: [] Keys, rounds: Cipher,
+    vector: u128, groups: 16, 16, key: [] Keys, rounds: Cipher,
 }
 
 serial! {
@@ -347,18 +281,17 @@ pub(super) fn expand_key(_: Portable, key: &Block) -> Keys {
 
 /// τ of clause 6.2.
 fn tau(word: u32) -> u32 {
-    const N: usize = 1;
     // c₁ may as well be added before A₁.
     let word = word ^ u32::from_ne_bytes([TOWER.leave.apply(TOWER.c1); 4]);
     // SAFETY: every processor has this machine.
-    let W(x): W<1> = unsafe { W::splat(word) };
+    let W(x) = unsafe { W::splat(word) };
     let [x0, x1, x2, x3, x4, x5, x6, x7] = map!(TOWER.enter, x);
     let [x7, x6, x5, x4, x3, x2, x1, x0] = inverse([x7, x6, x5, x4, x3, x2, x1, x0]);
     let x = [x0, x1, x2, x3, x4, x5, x6, x7];
     let x = map!(TOWER.a2, x);
     let mut bytes = 0;
     for p in 0..8 {
-        bytes |= (x[p].0[0] & 0x0001_0001_0001_0001) << p;
+        bytes |= (x[p] & 0x0001_0001_0001_0001) << p;
     }
     gathered(bytes) ^ u32::from_ne_bytes([S_CONSTANT; 4])
 }
