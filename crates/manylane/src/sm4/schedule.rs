@@ -13,7 +13,7 @@ pub(super) const CK: [u32; 32] = {
     let mut ck = [0; 32];
     let mut byte = 0;
     while byte < 128 {
-        ck[byte / 4] = ck[byte / 4] << 8 | (7 * byte as u32 & 0xff);
+        ck[byte / 4] = ck[byte / 4] << 8 | ((7 * byte as u32) & 0xff);
         byte += 1;
     }
     ck
