@@ -45,7 +45,7 @@ pub(super) fn expand<const N: usize>(
     for i in nk..4 * N {
         if i % nk == 0 {
             temp = sub_word(temp.rotate_right(8)) ^ rcon;
-            rcon = rcon << 1 ^ (rcon >> 7) * 0x11b;
+            rcon = (rcon << 1) ^ ((rcon >> 7) * 0x11b);
         } else if nk == 8 && i % nk == 4 {
             temp = sub_word(temp);
         }
