@@ -177,7 +177,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         let len = (aad.len() as u64).to_be_bytes();
         let (form, len): (&[u8], &[u8]) = match aad.len() as u64 {
             ..0xff00 => (&[], &len[6..]),
-            ..0x1_0000_0000 => (&[0xff, 0xfe], &len[4..]),
+            0xff00..0x1_0000_0000 => (&[0xff, 0xfe], &len[4..]),
             _ => (&[0xff, 0xff], &len),
         };
         let mut first = [0; 16];
