@@ -155,14 +155,14 @@ pub(crate) fn crypt<C: Keyed>(
 
 /// A mode with a tag.
 pub(crate) enum Aead<C> {
-    Gcm(Gcm<C>),
+    Gcm(Box<Gcm<C>>),
     Ccm(Ccm<C>),
 }
 
 impl<C: Keyed> Aead<C> {
     pub(crate) fn new(mode: Mode, cipher: C, tag_len: usize) -> Result<Self, Error> {
         match mode {
-            Mode::Gcm => Ok(Aead::Gcm(Gcm::new(cipher).with_tag_len(tag_len)?)),
+            Mode::Gcm => Ok(Aead::Gcm(Box::new(Gcm::new(cipher).with_tag_len(tag_len)?))),
             _ => Ok(Aead::Ccm(Ccm::new(cipher).with_tag_len(tag_len)?)),
         }
     }

@@ -31,7 +31,7 @@ fn in_parts<C: Keyed + 'static>(
     cuts: &[usize],
 ) {
     let iv = IV;
-    let mut update: Box<dyn FnMut(&mut [u8])> = match (mode, direction) {
+    let update: Box<dyn FnMut(&mut [u8])> = match (mode, direction) {
         (Mode::Cfb, Direction::Encrypt) => {
             let mut mode = cfb::Encryptor::new(cipher, &iv);
             Box::new(move |data| mode.update(data))
@@ -57,7 +57,7 @@ fn in_parts<C: Keyed + 'static>(
         (Mode::Ctr128, _) => counted(Ctr128::new(cipher, &iv)),
         _ => panic!("{mode:?} takes whole blocks"),
     };
-    parts(data, cuts).into_iter().for_each(|part| update(part));
+    parts(data, cuts).into_iter().for_each(update);
 }
 
 fn counted<C: Keyed + 'static, const BITS: u32>(
