@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Machines that valgrind cannot run: the check of the object code and `dudect` cover them.
-const NOT_UNDER_VALGRIND: [&str; 2] = ["avx512", "ifma"];
+const NOT_UNDER_VALGRIND: [&str; 4] = ["avx512", "vaes", "gfni", "ifma"];
 
 /// The one place where the library branches on what was secret until then.
 const EXCUSED: &str = "crates/manylane-ct/reveal.supp";

@@ -18,7 +18,7 @@ use clap::Args;
 use self::{
     kernels::{KERNELS, Kernel, LEAKS, MODULES},
     program::Program,
-    taint::{Callee, Finding, What},
+    taint::{Callee, Finding, Function, What},
 };
 use crate::{Result, constant_time};
 
@@ -76,11 +76,19 @@ fn undeclared(program: &Program) -> Vec<String> {
 }
 
 fn check(program: &Program, kernel: &Kernel) -> Result<Vec<String>> {
-    let function = match program.function(kernel.name) {
-        Some(function) => function,
-        None if kernel.inlined => return Ok(Vec::new()),
-        None => return Err(format!("{} is declared, but not in the program", kernel.name)),
-    };
+    let mut errors = Vec::new();
+    let mut missing = !kernel.inlined;
+    for function in program.functions(kernel.name) {
+        errors.extend(check_one(program, kernel, &function));
+        missing = false;
+    }
+    if missing {
+        return Err(format!("{} is declared, but not in the program", kernel.name));
+    }
+    Ok(errors)
+}
+
+fn check_one(program: &Program, kernel: &Kernel, function: &Function<'_>) -> Vec<String> {
     let report = function.follow(kernel.arguments, |target| callee(program, target));
     let Kernel { name, .. } = kernel;
     println!("{:12} {:6} {:6}  {name}", report.instructions, report.loops, report.spills);
@@ -102,11 +110,11 @@ fn check(program: &Program, kernel: &Kernel) -> Result<Vec<String>> {
             errors.push(format!("{name}: calls {target} in a loop, at {line:#x}"));
         }
     }
-    Ok(errors)
+    errors
 }
 
 fn findings(program: &Program, name: &str, arguments: &[state::Level]) -> Result<Vec<Finding>> {
-    let function = program.function(name).ok_or_else(|| format!("{name} is not there"))?;
+    let function = program.functions(name).next().ok_or_else(|| format!("{name} is not there"))?;
     Ok(function.follow(arguments, |target| callee(program, target)).findings)
 }
 

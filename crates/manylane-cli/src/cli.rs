@@ -27,7 +27,8 @@ Exit status:
 
 Environment:
   MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
-                    portable, sse, bmi2, avx2, avx512, ifma, neon or armcrypto
+                    portable, sse, aesni, bmi2, avx2, avx512, vaes, gfni, ifma, neon, armaes or
+                    armcrypto
   MANYLANE_CACHE    the folder for kernels compiled for AMD and Hygon GPUs [default:
                     manylane in XDG_CACHE_HOME or ~/.cache], or off";
 

@@ -11,6 +11,7 @@
 //! assert_eq!(manylane_vectors::painted(3, 250), [250, 0, 1]);
 //! ```
 
+pub mod block;
 pub mod sm2;
 
 use std::path::{Path, PathBuf};

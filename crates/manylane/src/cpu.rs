@@ -20,6 +20,8 @@ pub enum Machine {
     Portable,
     /// x86-64 with SSSE3 and SSE4.1: four 32-bit lanes.
     Sse,
+    /// x86-64 with AES and PCLMULQDQ beside that: one AES block a register.
+    Aesni,
     /// x86-64 with BMI2 and AVX2: scalar rounds of one stream, message expansion in
     /// vectors; SM2's arithmetic with MULX.
     Bmi2,
@@ -27,24 +29,34 @@ pub enum Machine {
     Avx2,
     /// x86-64 with AVX-512 F, BW and VL, AVX2 and BMI2: sixteen 32-bit lanes.
     Avx512,
+    /// x86-64 with VAES and VPCLMULQDQ beside AVX-512 F, BW and VL: four AES blocks a register.
+    Vaes,
+    /// x86-64 with GFNI beside that: an affine map of each of 64 bytes, for SM4's S-box.
+    Gfni,
     /// x86-64 with AVX-512 IFMA beside that: eight 52-bit lanes of SM2's field.
     Ifma,
     /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes.
     Neon,
-    /// AArch64 with the Armv8.2 SM3 instructions.
+    /// AArch64 with the AES and PMULL instructions: one AES block a register.
+    Armaes,
+    /// AArch64 with the Armv8.2 SM3 and SM4 instructions.
     ArmCrypto,
 }
 
 impl Machine {
     /// Every machine, the least capable first.
-    pub const ALL: [Machine; 8] = [
+    pub const ALL: [Machine; 12] = [
         Machine::Portable,
         Machine::Sse,
+        Machine::Aesni,
         Machine::Bmi2,
         Machine::Avx2,
         Machine::Avx512,
+        Machine::Vaes,
+        Machine::Gfni,
         Machine::Ifma,
         Machine::Neon,
+        Machine::Armaes,
         Machine::ArmCrypto,
     ];
 
@@ -53,11 +65,15 @@ impl Machine {
         match self {
             Machine::Portable => "portable",
             Machine::Sse => "sse",
+            Machine::Aesni => "aesni",
             Machine::Bmi2 => "bmi2",
             Machine::Avx2 => "avx2",
             Machine::Avx512 => "avx512",
+            Machine::Vaes => "vaes",
+            Machine::Gfni => "gfni",
             Machine::Ifma => "ifma",
             Machine::Neon => "neon",
+            Machine::Armaes => "armaes",
             Machine::ArmCrypto => "armcrypto",
         }
     }
@@ -71,10 +87,15 @@ impl Machine {
     pub fn is_native(self) -> bool {
         match self {
             Machine::Portable => true,
-            Machine::Sse | Machine::Bmi2 | Machine::Avx2 | Machine::Avx512 | Machine::Ifma => {
-                cfg!(target_arch = "x86_64")
-            }
-            Machine::Neon | Machine::ArmCrypto => cfg!(target_arch = "aarch64"),
+            Machine::Sse
+            | Machine::Aesni
+            | Machine::Bmi2
+            | Machine::Avx2
+            | Machine::Avx512
+            | Machine::Vaes
+            | Machine::Gfni
+            | Machine::Ifma => cfg!(target_arch = "x86_64"),
+            Machine::Neon | Machine::Armaes | Machine::ArmCrypto => cfg!(target_arch = "aarch64"),
         }
     }
 
@@ -85,15 +106,23 @@ impl Machine {
             #[cfg(target_arch = "x86_64")]
             Machine::Sse => has_sse(),
             #[cfg(target_arch = "x86_64")]
+            Machine::Aesni => has_aesni(),
+            #[cfg(target_arch = "x86_64")]
             Machine::Bmi2 => has_bmi2(),
             #[cfg(target_arch = "x86_64")]
             Machine::Avx2 => has_avx2(),
             #[cfg(target_arch = "x86_64")]
             Machine::Avx512 => has_avx512(),
             #[cfg(target_arch = "x86_64")]
+            Machine::Vaes => has_vaes(),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Gfni => has_gfni(),
+            #[cfg(target_arch = "x86_64")]
             Machine::Ifma => has_ifma(),
             #[cfg(target_arch = "aarch64")]
             Machine::Neon => has_neon(),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Armaes => has_armaes(),
             #[cfg(target_arch = "aarch64")]
             Machine::ArmCrypto => has_armcrypto(),
             _ => false,
@@ -156,13 +185,67 @@ macro_rules! token {
 }
 
 token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
+token!("x86_64", Aesni, has_aesni, ["aes", "pclmulqdq", "ssse3", "sse4.1"]);
 token!("x86_64", Bmi2, has_bmi2, ["bmi2", "avx2"]);
 token!("x86_64", Avx2, has_avx2, ["avx2"]);
 token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2", "avx2"]);
+token!(
+    "x86_64",
+    Vaes,
+    has_vaes,
+    [
+        "avx512f",
+        "avx512bw",
+        "avx512vl",
+        "vaes",
+        "vpclmulqdq",
+        "avx2",
+        "aes",
+        "pclmulqdq",
+        "ssse3",
+        "sse4.1"
+    ]
+);
+token!(
+    "x86_64",
+    Gfni,
+    has_gfni,
+    [
+        "avx512f",
+        "avx512bw",
+        "avx512vl",
+        "gfni",
+        "vaes",
+        "vpclmulqdq",
+        "avx2",
+        "aes",
+        "pclmulqdq",
+        "ssse3",
+        "sse4.1"
+    ]
+);
 token!("x86_64", Ifma, has_ifma, ["avx512f", "avx512ifma", "avx512bw", "avx512vl", "bmi2", "avx2"]);
 token!("aarch64", Neon, has_neon, ["neon"]);
+// The standard library reports FEAT_AES and FEAT_PMULL together, as `aes`.
+token!("aarch64", Armaes, has_armaes, ["neon", "aes"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
+
+#[cfg(target_arch = "x86_64")]
+impl Vaes {
+    /// What this machine includes.
+    pub(crate) fn aesni(self) -> Aesni {
+        Aesni(())
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Gfni {
+    /// What this machine includes.
+    pub(crate) fn aesni(self) -> Aesni {
+        Aesni(())
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {

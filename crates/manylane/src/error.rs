@@ -50,6 +50,19 @@ pub enum Error {
     MessageLength(u64),
     /// A ciphertext that does not decrypt, for whatever reason.
     Decryption,
+    /// An IV or nonce whose length the mode of operation does not have; the number is that length in bytes.
+    IvLength(usize),
+    /// A tag whose length is none of the mode's, or not the one that was agreed on; the number is that length in
+    /// bytes.
+    TagLength(usize),
+    /// Data of a length that a block cipher's mode does not take; the text says which it takes.
+    DataLength(&'static str),
+    /// A key stream that would come round to its beginning, or a place past its end.
+    CounterWrap,
+    /// A key that is not as long as the cipher's.
+    KeyLength,
+    /// A key whose halves are the same, which makes XTS weak.
+    WeakKey,
 }
 
 impl Error {
@@ -71,6 +84,12 @@ impl Error {
             Error::PasswordNeeded => -13,
             Error::MessageLength(_) => -14,
             Error::Decryption => -15,
+            Error::IvLength(_) => -16,
+            Error::TagLength(_) => -17,
+            Error::DataLength(_) => -18,
+            Error::CounterWrap => -19,
+            Error::KeyLength => -20,
+            Error::WeakKey => -21,
         }
     }
 }
@@ -91,7 +110,7 @@ impl core::fmt::Display for Error {
             Error::Unavailable(machine) => {
                 write!(f, "no kernel for machine {machine} on this processor")
             }
-            Error::Encoding(why) => f.write_str(why),
+            Error::Encoding(why) | Error::DataLength(why) => f.write_str(why),
             Error::Password => f.write_str("the password is wrong, or the key is damaged"),
             Error::PasswordNeeded => f.write_str("the key is encrypted: it needs a password"),
             Error::MessageLength(0) => f.write_str("SM2 encrypts no empty message"),
@@ -99,6 +118,13 @@ impl core::fmt::Display for Error {
                 write!(f, "a message of {len} bytes; SM2 encrypts at most 137438953440")
             }
             Error::Decryption => f.write_str("the ciphertext does not decrypt"),
+            Error::IvLength(len) => {
+                write!(f, "an IV of {len} bytes, which this mode does not have")
+            }
+            Error::TagLength(len) => write!(f, "a tag of {len} bytes where it has another length"),
+            Error::CounterWrap => f.write_str("the counter would begin again"),
+            Error::KeyLength => f.write_str("the key is not as long as the cipher's"),
+            Error::WeakKey => f.write_str("the two halves of the key are the same"),
             Error::Key => f.write_str("not a valid SM2 key"),
             Error::Signature => f.write_str("the signature is not valid"),
             Error::IdLength(len) => {
@@ -134,6 +160,12 @@ mod tests {
             Error::PasswordNeeded,
             Error::MessageLength(0),
             Error::Decryption,
+            Error::IvLength(6),
+            Error::TagLength(5),
+            Error::DataLength("whole blocks"),
+            Error::CounterWrap,
+            Error::KeyLength,
+            Error::WeakKey,
         ];
         // In the order of their numbers, without a gap: none is there twice, and none is missing here.
         for (error, code) in all.iter().zip(1..) {

@@ -17,12 +17,16 @@
 //! ```
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+pub mod aes;
 mod batch;
+pub mod block;
 pub mod cpu;
 mod ct;
 mod error;
+mod ghash;
 pub mod sm2;
 pub mod sm3;
+pub mod sm4;
 
 pub use batch::{Messages, Shape};
 pub use error::Error;

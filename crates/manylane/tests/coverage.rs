@@ -11,8 +11,10 @@ use std::io::Write;
 
 use common::{Presence, presence};
 use manylane::{
+    aes::Aes128,
     cpu::{self, Machine},
     sm3::{IV, Lanes, Sm3},
+    sm4::Sm4,
 };
 
 const REQUIRE: &str = "MANYLANE_REQUIRE";
@@ -100,9 +102,11 @@ fn every_machine_that_runs_has_a_kernel_and_no_other_has() {
         let stream = runs && common::has_stream(machine);
         assert_eq!(Lanes::new_on(machine).is_ok(), lanes, "lanes of {machine}");
         assert_eq!(Sm3::new_on(machine).is_ok(), stream, "stream of {machine}");
+        let blocks =
+            Aes128::new_on(machine, &[0; 16]).is_ok() || Sm4::new_on(machine, &[0; 16]).is_ok();
         // IFMA multiplies for SM2 alone, whose tests are in the library.
         let runs = runs && machine != Machine::Ifma;
-        assert!(lanes || stream || !runs, "{machine} runs nothing");
+        assert!(lanes || stream || blocks || !runs, "{machine} runs nothing");
     }
 }
 

@@ -21,13 +21,21 @@ pub(super) struct Kernel {
 }
 
 /// The modules whose every function must be declared here.
-pub(super) const MODULES: [&str; 6] = [
+pub(super) const MODULES: [&str; 14] = [
+    "manylane::aes::aesni::",
+    "manylane::aes::vaes::",
+    "manylane::ghash::pclmul::",
+    "manylane::ghash::vpclmul::",
     "manylane::sm2::ifma::",
     "manylane::sm3::avx2::",
     "manylane::sm3::avx512::",
     "manylane::sm3::bmi2::",
     "manylane::sm3::body::",
     "manylane::sm3::sse::",
+    "manylane::sm4::aesni::",
+    "manylane::sm4::avx2::",
+    "manylane::sm4::body::",
+    "manylane::sm4::gfni::",
 ];
 
 /// `(state, inputs, blocks)`: chaining values, addresses of the lanes' blocks, and their number.
@@ -92,7 +100,88 @@ const STEPS: &[&str] = &[
     "manylane::sm2::ifma::generator::entries",
 ];
 
+/// What checks nothing and leads to a kernel with the same arguments.
+const fn to_kernel(name: &'static str, arguments: &'static [Level]) -> Kernel {
+    Kernel { name, arguments, spills: 0, calls: &[], inlined: true }
+}
+
+/// `(keys, blocks, their number)`.
+const ECB: &[Level] = &[ToSecret, ToSecret, Public];
+
+/// `(keys, counter or IV, blocks, their number)`.
+const CHAINED: &[Level] = &[ToSecret, ToSecret, ToSecret, Public];
+
+/// `(keys, order, tweak, blocks, their number)`.
+const XTS: &[Level] = &[ToSecret, Public, ToSecret, ToSecret, Public];
+
+/// `(keys of lanes, their IVs, slices, their number)`.
+const STREAMS: &[Level] = &[ToSecret, ToSecret, ToAddresses, Public];
+
+/// `(powers of H, hash, blocks, their number)`.
+const GHASH: &[Level] = &[ToSecret, ToSecret, ToSecret, Public];
+
+/// `(keys, powers of H, hash, counter, blocks, their number)`.
+const GCM: &[Level] = &[ToSecret, ToSecret, ToSecret, ToPublic, ToSecret, Public];
+
 pub(super) const KERNELS: &[Kernel] = &[
+    kernel("manylane::aes::aesni::encrypt_blocks::kernel", ECB, 17),
+    kernel("manylane::aes::aesni::decrypt_blocks::kernel", ECB, 17),
+    kernel("manylane::aes::aesni::xor_counters::kernel", CHAINED, 27),
+    kernel("manylane::aes::aesni::cbc_decrypt::kernel", CHAINED, 25),
+    kernel("manylane::aes::aesni::cfb_decrypt::kernel", CHAINED, 25),
+    // Round keys are kept on the stack, where sixteen registers do not hold them; XTS has eight blocks, and eight
+    // tweaks beside them.
+    kernel("manylane::aes::aesni::xts_encrypt::kernel", XTS, 225),
+    kernel("manylane::aes::aesni::xts_decrypt::kernel", XTS, 225),
+    kernel("manylane::aes::aesni::encrypt_block::kernel", &[ToSecret, ToSecret], 2),
+    kernel("manylane::aes::aesni::cbc_encrypt::kernel", CHAINED, 2),
+    kernel("manylane::aes::aesni::cfb_encrypt::kernel", CHAINED, 2),
+    kernel("manylane::aes::aesni::ofb_xor::kernel", CHAINED, 2),
+    kernel("manylane::aes::aesni::expand_into", &[ToSecret, Public, ToSecret], 2),
+    kernel("manylane::aes::aesni::cbc_mac::kernel", CHAINED, 2),
+    kernel("manylane::aes::aesni::cbc_streams::kernel", STREAMS, 135),
+    kernel("manylane::aes::vaes::encrypt_blocks::kernel", ECB, 19),
+    kernel("manylane::aes::vaes::decrypt_blocks::kernel", ECB, 19),
+    kernel("manylane::aes::vaes::xor_counters::kernel", CHAINED, 20),
+    kernel("manylane::aes::vaes::cbc_decrypt::kernel", CHAINED, 22),
+    kernel("manylane::aes::vaes::cfb_decrypt::kernel", CHAINED, 22),
+    kernel("manylane::aes::vaes::xts_encrypt::kernel", XTS, 65),
+    kernel("manylane::aes::vaes::xts_decrypt::kernel", XTS, 65),
+    kernel("manylane::aes::vaes::gcm::encrypt_groups", GCM, 20),
+    kernel("manylane::aes::vaes::gcm::decrypt_groups", GCM, 20),
+    kernel("manylane::aes::vaes::cbc_streams::kernel", STREAMS, 42),
+    kernel("manylane::ghash::pclmul::kernel", GHASH, 5),
+    kernel("manylane::ghash::pclmul::fill_powers", &[ToSecret, ToSecret, Public], 0),
+    kernel("manylane::ghash::vpclmul::kernel", GHASH, 4),
+    to_kernel("manylane::aes::aesni::encrypt_blocks", ECB),
+    to_kernel("manylane::aes::aesni::decrypt_blocks", ECB),
+    to_kernel("manylane::aes::aesni::xor_counters", CHAINED),
+    to_kernel("manylane::aes::aesni::cbc_decrypt", CHAINED),
+    to_kernel("manylane::aes::aesni::cfb_decrypt", CHAINED),
+    to_kernel("manylane::aes::aesni::xts_encrypt", XTS),
+    to_kernel("manylane::aes::aesni::xts_decrypt", XTS),
+    to_kernel("manylane::aes::aesni::cbc_streams", STREAMS),
+    to_kernel("manylane::aes::vaes::encrypt_blocks", ECB),
+    to_kernel("manylane::aes::vaes::decrypt_blocks", ECB),
+    to_kernel("manylane::aes::vaes::xor_counters", CHAINED),
+    to_kernel("manylane::aes::vaes::cbc_decrypt", CHAINED),
+    to_kernel("manylane::aes::vaes::cfb_decrypt", CHAINED),
+    to_kernel("manylane::aes::vaes::xts_encrypt", XTS),
+    to_kernel("manylane::aes::vaes::xts_decrypt", XTS),
+    to_kernel("manylane::aes::vaes::cbc_streams", STREAMS),
+    to_kernel("manylane::aes::aesni::cbc_encrypt", CHAINED),
+    to_kernel("manylane::aes::aesni::cfb_encrypt", CHAINED),
+    to_kernel("manylane::aes::aesni::ofb_xor", CHAINED),
+    to_kernel("manylane::aes::aesni::cbc_mac", CHAINED),
+    to_kernel("manylane::aes::aesni::encrypt_block", &[ToSecret, ToSecret]),
+    to_kernel("manylane::aes::aesni::expand_key", &[ToSecret, ToSecret, Public]),
+    to_kernel("manylane::aes::vaes::gcm::encrypt", GCM),
+    to_kernel("manylane::aes::vaes::gcm::decrypt", GCM),
+    to_kernel("manylane::ghash::pclmul::fill", &[ToSecret, ToSecret, Public]),
+    to_kernel("manylane::ghash::pclmul::prepare", &[ToSecret, ToSecret]),
+    to_kernel("manylane::ghash::pclmul::update", GHASH),
+    to_kernel("manylane::ghash::vpclmul::prepare", &[ToSecret, ToSecret]),
+    to_kernel("manylane::ghash::vpclmul::update", GHASH),
     // Sixteen registers hold eight words of state and little else: the sixteen words of the
     // message live on the stack by design.
     kernel("manylane::sm3::sse::compress", LANES, 96),
@@ -147,6 +236,56 @@ pub(super) const KERNELS: &[Kernel] = &[
         23,
         &[],
     ),
+    // Four groups of vectors side by side, and six tables, in sixteen registers.
+    kernel("manylane::sm4::aesni::encrypt_blocks::kernel", ECB, 60),
+    kernel("manylane::sm4::aesni::decrypt_blocks::kernel", ECB, 61),
+    kernel("manylane::sm4::aesni::xor_counters::kernel", CHAINED, 57),
+    kernel("manylane::sm4::aesni::cbc_decrypt::kernel", CHAINED, 74),
+    kernel("manylane::sm4::aesni::cfb_decrypt::kernel", CHAINED, 72),
+    kernel("manylane::sm4::aesni::xts_encrypt::kernel", XTS, 96),
+    kernel("manylane::sm4::aesni::xts_decrypt::kernel", XTS, 97),
+    kernel("manylane::sm4::aesni::encrypt_block::kernel", &[ToSecret, ToSecret], 3),
+    kernel("manylane::sm4::aesni::cbc_encrypt::kernel", CHAINED, 7),
+    kernel("manylane::sm4::aesni::cfb_encrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::aesni::ofb_xor::kernel", CHAINED, 0),
+    kernel("manylane::sm4::avx2::encrypt_blocks::kernel", ECB, 70),
+    kernel("manylane::sm4::avx2::decrypt_blocks::kernel", ECB, 71),
+    kernel("manylane::sm4::avx2::xor_counters::kernel", CHAINED, 79),
+    kernel("manylane::sm4::avx2::cbc_decrypt::kernel", CHAINED, 84),
+    kernel("manylane::sm4::avx2::cfb_decrypt::kernel", CHAINED, 77),
+    kernel("manylane::sm4::avx2::xts_encrypt::kernel", XTS, 112),
+    kernel("manylane::sm4::avx2::xts_decrypt::kernel", XTS, 113),
+    kernel("manylane::sm4::avx2::encrypt_block::kernel", &[ToSecret, ToSecret], 3),
+    kernel("manylane::sm4::avx2::cbc_encrypt::kernel", CHAINED, 5),
+    kernel("manylane::sm4::avx2::cfb_encrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::avx2::ofb_xor::kernel", CHAINED, 0),
+    kernel("manylane::sm4::aesni::expand", &[ToSecret, ToSecret], 19),
+    kernel("manylane::sm4::gfni::by_words::encrypt_blocks::kernel", ECB, 0),
+    kernel("manylane::sm4::gfni::by_words::decrypt_blocks::kernel", ECB, 0),
+    kernel("manylane::sm4::gfni::by_words::xor_counters::kernel", CHAINED, 10),
+    kernel("manylane::sm4::gfni::by_words::cbc_decrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::gfni::by_words::cfb_decrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::gfni::by_words::xts_encrypt::kernel", XTS, 0),
+    kernel("manylane::sm4::gfni::by_words::xts_decrypt::kernel", XTS, 0),
+    // Forty vectors of state in 32 registers.
+    kernel("manylane::sm4::gfni::planar::encrypt_blocks::kernel", ECB, 180),
+    kernel("manylane::sm4::gfni::planar::decrypt_blocks::kernel", ECB, 180),
+    kernel("manylane::sm4::gfni::planar::xor_counters::kernel", CHAINED, 210),
+    kernel("manylane::sm4::gfni::planar::cbc_decrypt::kernel", CHAINED, 167),
+    kernel("manylane::sm4::gfni::planar::cfb_decrypt::kernel", CHAINED, 167),
+    kernel("manylane::sm4::gfni::planar::xts_encrypt::kernel", XTS, 239),
+    kernel("manylane::sm4::gfni::planar::xts_decrypt::kernel", XTS, 239),
+    to_kernel("manylane::sm4::gfni::encrypt_blocks", ECB),
+    to_kernel("manylane::sm4::gfni::decrypt_blocks", ECB),
+    to_kernel("manylane::sm4::gfni::xor_counters", CHAINED),
+    to_kernel("manylane::sm4::gfni::cbc_decrypt", CHAINED),
+    to_kernel("manylane::sm4::gfni::cfb_decrypt", CHAINED),
+    to_kernel("manylane::sm4::gfni::xts_encrypt", XTS),
+    to_kernel("manylane::sm4::gfni::xts_decrypt", XTS),
+    kernel("manylane::sm4::gfni::encrypt_block::kernel", &[ToSecret, ToSecret], 0),
+    kernel("manylane::sm4::gfni::cbc_encrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::gfni::cfb_encrypt::kernel", CHAINED, 0),
+    kernel("manylane::sm4::gfni::ofb_xor::kernel", CHAINED, 0),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

@@ -74,9 +74,10 @@ impl<'a> Program<'a> {
         self.functions.values().map(|symbol| symbol.name.as_str())
     }
 
-    pub(super) fn function(&self, name: &str) -> Option<Function<'a>> {
-        let (address, symbol) = self.functions.iter().find(|(_, symbol)| symbol.name == name)?;
-        Some(Function { address: *address, code: symbol.code })
+    /// The functions of that name: of a generic one, each that was made of it.
+    pub(super) fn functions(&self, name: &str) -> impl Iterator<Item = Function<'a>> {
+        let named = self.functions.iter().filter(move |(_, symbol)| symbol.name == name);
+        named.map(|(address, symbol)| Function { address: *address, code: symbol.code })
     }
 
     /// The name of the function at an address, or called through it.

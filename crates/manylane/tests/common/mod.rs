@@ -59,12 +59,17 @@ fn reported(machine: Machine) -> Option<bool> {
     use std::arch::is_x86_feature_detected as has;
     let bmi2 = has!("bmi1") && has!("bmi2") && has!("avx2");
     let avx512 = has!("avx512f") && has!("avx512bw") && has!("avx512dq") && has!("avx512vl");
+    let aesni = has!("aes") && has!("pclmulqdq") && has!("sse4.1");
+    let vaes = aesni && avx512 && has!("vaes") && has!("vpclmulqdq");
     match machine {
         Machine::Portable => Some(true),
         Machine::Sse => Some(has!("ssse3") && has!("sse4.1")),
+        Machine::Aesni => Some(aesni),
         Machine::Bmi2 => Some(bmi2),
         Machine::Avx2 => Some(has!("avx2")),
         Machine::Avx512 => Some(avx512 && bmi2),
+        Machine::Vaes => Some(vaes),
+        Machine::Gfni => Some(vaes && has!("gfni")),
         Machine::Ifma => Some(has!("avx512ifma") && avx512 && bmi2),
         _ => None,
     }
@@ -76,6 +81,7 @@ fn reported(machine: Machine) -> Option<bool> {
     match machine {
         Machine::Portable => Some(true),
         Machine::Neon => Some(has!("neon")),
+        Machine::Armaes => Some(has!("neon") && has!("aes") && has!("pmull")),
         Machine::ArmCrypto => Some(has!("neon") && has!("sm4")),
         _ => None,
     }
@@ -88,12 +94,15 @@ fn reported(machine: Machine) -> Option<bool> {
 
 /// Whether SM3 has a kernel for many lanes on this machine.
 pub(crate) fn has_lanes(machine: Machine) -> bool {
-    !matches!(machine, Machine::Bmi2 | Machine::Ifma | Machine::ArmCrypto)
+    matches!(
+        machine,
+        Machine::Portable | Machine::Sse | Machine::Avx2 | Machine::Avx512 | Machine::Neon
+    )
 }
 
 /// Whether SM3 has a kernel for one stream on this machine.
 pub(crate) fn has_stream(machine: Machine) -> bool {
-    !matches!(machine, Machine::Sse | Machine::Avx2 | Machine::Ifma | Machine::Neon)
+    matches!(machine, Machine::Portable | Machine::Bmi2 | Machine::Avx512 | Machine::ArmCrypto)
 }
 
 fn running(has: fn(Machine) -> bool) -> impl Iterator<Item = Machine> {

@@ -1,0 +1,425 @@
+//! Galois/Counter Mode (NIST SP 800-38D): encryption that tells whether anything was altered, at the speed of
+//! counter mode. With SM4: RFC 8998.
+//!
+//! **No IV may be used twice under a key**: that gives away the key of the authentication. 2³² messages under
+//! random IVs are the most that clause 8.3 allows for a key.
+
+use aead::{AeadCore, AeadInOut, TagPosition, inout::InOutBuf};
+use cipher::{
+    KeyInit, KeySizeUser,
+    consts::{U12, U16},
+};
+use zeroize::Zeroizing;
+
+use super::{
+    Block, BlockCipher, Tag,
+    ctr::{counter, xor_counters},
+    kernels::xor as xor_block,
+    parts::{split, xor},
+};
+use crate::{
+    Error,
+    ct::wipe_bytes,
+    ghash::{self, Ghash},
+};
+
+/// Bytes of a message at most: 2³⁹ − 256 bits (clause 5.2.1.1).
+pub const MAX_MESSAGE_LEN: u64 = (1 << 36) - 32;
+
+/// Bytes of an IV or of associated data at most: 2⁶⁴ − 1 bits (clause 5.2.1.1).
+const MAX_LEN: u64 = (1 << 61) - 1;
+
+/// Encryption and decryption under a key, with tags of one length.
+///
+/// ```
+/// use manylane::{Error, aes::Aes256, block::Gcm};
+///
+/// let gcm = Gcm::new(Aes256::new(&[1; 32]));
+/// let mut data = *b"a message";
+/// let tag = gcm.encrypt_detached(&[2; 12], b"authenticated only", &mut data)?;
+///
+/// let mut altered = data;
+/// altered[0] ^= 1;
+/// let refused = gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut altered, &tag);
+/// assert_eq!((refused, altered), (Err(Error::Decryption), [0; 9])); // nothing is left of it
+/// gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut data, &tag)?;
+/// assert_eq!(&data, b"a message");
+/// # Ok::<(), Error>(())
+/// ```
+///
+/// [`AeadInOut`] and, on it, `aead::Aead` have IVs of 12 and tags of 16 bytes, as RFC 5116 and RFC 8998 do.
+#[derive(Clone)]
+pub struct Gcm<C> {
+    pub(super) cipher: C,
+    h: ghash::Key,
+    tag_len: usize,
+}
+
+impl<C: BlockCipher> Gcm<C> {
+    /// With tags of 16 bytes.
+    pub fn new(cipher: C) -> Self {
+        let mut h = Zeroizing::new([0; 16]);
+        cipher.encrypt_block(&mut h);
+        let h = ghash::Key::up_to(cipher.machine(), &h);
+        Gcm { cipher, h, tag_len: 16 }
+    }
+
+    /// With shorter tags: 4, 8 or 12…16 bytes. A forged tag of t bytes passes once in 2^(8t) tries, and sooner for
+    /// long messages: for 4 and 8 bytes Appendix C limits how long these are and how many may be tried, which only
+    /// the caller can count.
+    ///
+    /// # Errors
+    /// [`Error::TagLength`] if `len` is another.
+    pub fn with_tag_len(self, len: usize) -> Result<Self, Error> {
+        match len {
+            4 | 8 | 12..=16 => Ok(Gcm { tag_len: len, ..self }),
+            _ => Err(Error::TagLength(len)),
+        }
+    }
+
+    /// Bytes of a tag.
+    pub fn tag_len(&self) -> usize {
+        self.tag_len
+    }
+
+    /// Encrypts a message in place, and says its tag.
+    ///
+    /// # Errors
+    /// [`Error::IvLength`] if the IV is empty, [`Error::DataLength`] if the message is longer than
+    /// [`MAX_MESSAGE_LEN`]. Nothing is done then.
+    pub fn encrypt_detached(&self, iv: &[u8], aad: &[u8], data: &mut [u8]) -> Result<Tag, Error> {
+        let mut encryptor = self.encryptor(iv, aad)?;
+        encryptor.update(data)?;
+        Ok(encryptor.finalize())
+    }
+
+    /// Decrypts a message in place if its tag is right. If not, nothing is left of it: all of `data` is zero.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if the tag is not that of the message, or there is no such message;
+    /// [`Error::TagLength`] if it is not as long as this key's.
+    pub fn decrypt_detached(
+        &self,
+        iv: &[u8],
+        aad: &[u8],
+        data: &mut [u8],
+        tag: &[u8],
+    ) -> Result<(), Error> {
+        let decrypt = |data: &mut [u8]| {
+            let mut decryptor = self.decryptor(iv, aad)?;
+            decryptor.update(data)?;
+            decryptor.finalize(tag)
+        };
+        self.check_tag(tag).and_then(|()| decrypt(data)).inspect_err(|_| wipe_bytes(data))
+    }
+
+    /// Begins to encrypt a message that comes in parts.
+    ///
+    /// # Errors
+    /// [`Error::IvLength`] if the IV is empty.
+    pub fn encryptor(&self, iv: &[u8], aad: &[u8]) -> Result<Encryptor<'_, C>, Error> {
+        Ok(Encryptor(Message::new(self, iv, aad)?))
+    }
+
+    /// Begins to decrypt a message that comes in parts.
+    ///
+    /// # Errors
+    /// [`Error::IvLength`] if the IV is empty.
+    pub fn decryptor(&self, iv: &[u8], aad: &[u8]) -> Result<Decryptor<'_, C>, Error> {
+        Ok(Decryptor(Message::new(self, iv, aad)?))
+    }
+
+    /// Begins to verify a message that comes in parts, without decrypting it.
+    ///
+    /// # Errors
+    /// [`Error::IvLength`] if the IV is empty.
+    pub fn verifier(&self, iv: &[u8], aad: &[u8]) -> Result<Verifier<'_, C>, Error> {
+        Ok(Verifier(Message::new(self, iv, aad)?))
+    }
+
+    pub(super) fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
+        match tag.len() == self.tag_len {
+            true => Ok(()),
+            false => Err(Error::TagLength(tag.len())),
+        }
+    }
+
+    /// J_0: the counter block before the message's first (7.1, step 2).
+    pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
+        if iv.is_empty() || iv.len() as u64 > MAX_LEN {
+            return Err(Error::IvLength(iv.len()));
+        }
+        if let Some(iv) = iv.as_array::<12>() {
+            let mut j0 = [0; 16];
+            j0[..12].copy_from_slice(iv);
+            j0[15] = 1;
+            return Ok(j0);
+        }
+        let mut ghash = Ghash::new(&self.h);
+        ghash.update_padded(iv);
+        ghash.update(&[lengths(0, iv.len() as u64)]);
+        Ok(ghash.value())
+    }
+
+    /// The tag of a ciphertext, from what masks it: E(J_0).
+    pub(super) fn tag_by(&self, mask: &Block, aad: &[u8], ciphertext: &[u8]) -> Tag {
+        let mut ghash = Ghash::new(&self.h);
+        ghash.update_padded(aad);
+        ghash.update_padded(ciphertext);
+        ghash.update(&[lengths(aad.len() as u64, ciphertext.len() as u64)]);
+        let mut tag = ghash.value();
+        xor_block(&mut tag, mask);
+        Tag::new(tag, self.tag_len)
+    }
+}
+
+/// The last block of GHASH's input: lengths in bits.
+fn lengths(aad: u64, data: u64) -> Block {
+    (u128::from(8 * aad) << 64 | u128::from(8 * data)).to_be_bytes()
+}
+
+/// A message under way.
+struct Message<'k, C> {
+    gcm: &'k Gcm<C>,
+    ghash: Ghash<'k>,
+    j0: Block,
+    aad_len: u64,
+    /// Bytes of the message so far.
+    len: u64,
+    /// Key stream of the block that `len` is within, if it is within one.
+    stream: Zeroizing<Block>,
+    /// Ciphertext of that block so far.
+    begun: Block,
+}
+
+impl<'k, C: BlockCipher> Message<'k, C> {
+    fn new(gcm: &'k Gcm<C>, iv: &[u8], aad: &[u8]) -> Result<Self, Error> {
+        let j0 = gcm.j0(iv)?;
+        let mut ghash = Ghash::new(&gcm.h);
+        ghash.update_padded(aad);
+        let aad_len = aad.len() as u64;
+        let stream = Zeroizing::new([0; 16]);
+        Ok(Message { gcm, ghash, j0, aad_len, len: 0, stream, begun: [0; 16] })
+    }
+
+    fn check(&self, more: usize) -> Result<(), Error> {
+        match self.len.checked_add(more as u64) {
+            Some(len) if len <= MAX_MESSAGE_LEN => Ok(()),
+            _ => Err(Error::DataLength("GCM takes at most 2^36 - 32 bytes under one IV")),
+        }
+    }
+
+    /// The counter block of the message's block `block`.
+    fn counter(&self, block: u64) -> Block {
+        counter(32, &self.j0, block + 1)
+    }
+
+    fn encrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.check(data.len())?;
+        let (used, len) = ((self.len % 16) as usize, data.len() as u64);
+        let (head, whole, tail) = split(used, data);
+        xor(head, &self.stream[used..]);
+        self.go_on(used, head);
+        let block = self.len.div_ceil(16);
+        let counter = self.counter(block);
+        self.gcm.cipher.gcm_encrypt(&mut self.ghash, &counter, whole);
+        if !tail.is_empty() {
+            self.begin(block + whole.len() as u64);
+            xor(tail, &self.stream[..]);
+            self.go_on(0, tail);
+        }
+        self.len += len;
+        Ok(())
+    }
+
+    fn decrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.check(data.len())?;
+        let (used, len) = ((self.len % 16) as usize, data.len() as u64);
+        let (head, whole, tail) = split(used, data);
+        self.go_on(used, head);
+        xor(head, &self.stream[used..]);
+        let block = self.len.div_ceil(16);
+        let counter = self.counter(block);
+        self.gcm.cipher.gcm_decrypt(&mut self.ghash, &counter, whole);
+        if !tail.is_empty() {
+            self.begin(block + whole.len() as u64);
+            self.go_on(0, tail);
+            xor(tail, &self.stream[..]);
+        }
+        self.len += len;
+        Ok(())
+    }
+
+    /// Takes in ciphertext alone.
+    fn hash(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.check(data.len())?;
+        let used = (self.len % 16) as usize;
+        let (head, rest) = data.split_at(((16 - used) % 16).min(data.len()));
+        self.go_on(used, head);
+        let (whole, tail) = rest.as_chunks();
+        self.ghash.update(whole);
+        self.go_on(0, tail);
+        self.len += data.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the key stream of a block that begins.
+    fn begin(&mut self, block: u64) {
+        *self.stream = self.counter(block);
+        self.gcm.cipher.encrypt_block(&mut self.stream);
+    }
+
+    /// Takes in ciphertext of a block of which there are `used` bytes.
+    fn go_on(&mut self, used: usize, ciphertext: &[u8]) {
+        let end = used + ciphertext.len();
+        self.begun[used..end].copy_from_slice(ciphertext);
+        if end == 16 {
+            self.ghash.update(&[self.begun]);
+        }
+    }
+
+    fn tag(mut self) -> Tag {
+        let used = (self.len % 16) as usize;
+        self.ghash.update_padded(&self.begun[..used]);
+        self.ghash.update(&[lengths(self.aad_len, self.len)]);
+        let mut tag = [self.ghash.value()];
+        xor_counters(&self.gcm.cipher, 32, &self.j0, 0, &mut tag);
+        Tag::new(tag[0], self.gcm.tag_len)
+    }
+}
+
+/// Encryption of a message that comes in parts, in bounded memory.
+pub struct Encryptor<'k, C>(Message<'k, C>);
+
+impl<C: BlockCipher> Encryptor<'_, C> {
+    /// The next part of the message, in place.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] if the message becomes longer than [`MAX_MESSAGE_LEN`]. The part is then as it
+    /// was.
+    pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.0.encrypt(data)
+    }
+
+    /// The end of the message: its tag.
+    pub fn finalize(self) -> Tag {
+        self.0.tag()
+    }
+}
+
+/// Decryption of a message that comes in parts, in bounded memory.
+///
+/// What [`update`](Self::update) makes is not to be used, shown or written anywhere before
+/// [`finalize`](Self::finalize) says that it is the message: until then it may be anything that somebody made of
+/// it. Where it does not fit in memory, two passes do: a [`Verifier`], and this once it has come to a good end.
+pub struct Decryptor<'k, C>(Message<'k, C>);
+
+impl<C: BlockCipher> Decryptor<'_, C> {
+    /// The next part of the message, in place.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] if the message becomes longer than [`MAX_MESSAGE_LEN`].
+    pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
+        self.0.decrypt(data)
+    }
+
+    /// Whether it is the message that has this tag.
+    ///
+    /// # Errors
+    /// [`Error::Decryption`] if not, [`Error::TagLength`] if the tag is not as long as this key's. All that was
+    /// decrypted is then to be wiped.
+    pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
+        self.0.gcm.check_tag(tag)?;
+        self.0.tag().verify(tag)
+    }
+}
+
+/// Verification of a message that comes in parts, which it does not decrypt.
+///
+/// ```
+/// use manylane::{block::Gcm, sm4::Sm4};
+///
+/// let gcm = Gcm::new(Sm4::new(&[1; 16]));
+/// let mut data = *b"a message of two parts";
+/// let tag = gcm.encrypt_detached(&[2; 12], b"", &mut data)?;
+///
+/// let mut verifier = gcm.verifier(&[2; 12], b"")?;
+/// verifier.update(&data[..9])?;
+/// verifier.update(&data[9..])?;
+/// verifier.finalize(&tag)?; // what is decrypted now may be used as it comes
+/// gcm.decryptor(&[2; 12], b"")?.update(&mut data)?;
+/// assert_eq!(&data, b"a message of two parts");
+/// # Ok::<(), manylane::Error>(())
+/// ```
+pub struct Verifier<'k, C>(Message<'k, C>);
+
+impl<C: BlockCipher> Verifier<'_, C> {
+    /// The next part of the ciphertext.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] if the message becomes longer than [`MAX_MESSAGE_LEN`].
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.0.hash(data)
+    }
+
+    /// Whether it is the message that has this tag.
+    ///
+    /// # Errors
+    /// As [`Decryptor::finalize`].
+    pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
+        self.0.gcm.check_tag(tag)?;
+        self.0.tag().verify(tag)
+    }
+}
+
+impl<C: KeySizeUser> KeySizeUser for Gcm<C> {
+    type KeySize = C::KeySize;
+}
+
+impl<C: BlockCipher + KeyInit> KeyInit for Gcm<C> {
+    fn new(key: &cipher::Key<Self>) -> Self {
+        Gcm::new(C::new(key))
+    }
+}
+
+impl<C> AeadCore for Gcm<C> {
+    type NonceSize = U12;
+    type TagSize = U16;
+    const TAG_POSITION: TagPosition = TagPosition::Postfix;
+}
+
+/// Fails, too, if this key's tags are shorter.
+impl<C: BlockCipher> AeadInOut for Gcm<C> {
+    fn encrypt_inout_detached(
+        &self,
+        iv: &aead::Nonce<Self>,
+        aad: &[u8],
+        data: InOutBuf<'_, '_, u8>,
+    ) -> aead::Result<aead::Tag<Self>> {
+        if self.tag_len != 16 {
+            return Err(aead::Error);
+        }
+        let tag = self.encrypt_detached(iv, aad, data.into_out_with_copied_in());
+        tag.map_err(|_| aead::Error)
+            .map(|tag| aead::Tag::<Self>::try_from(&*tag).expect("16 bytes"))
+    }
+
+    fn decrypt_inout_detached(
+        &self,
+        iv: &aead::Nonce<Self>,
+        aad: &[u8],
+        data: InOutBuf<'_, '_, u8>,
+        tag: &aead::Tag<Self>,
+    ) -> aead::Result<()> {
+        let data = data.into_out_with_copied_in();
+        self.decrypt_detached(iv, aad, data, tag).map_err(|_| aead::Error)
+    }
+}
+
+super::no_content!(Gcm);
+
+impl<C> core::fmt::Debug for Encryptor<'_, C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Encryptor").finish_non_exhaustive()
+    }
+}

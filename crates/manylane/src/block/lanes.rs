@@ -1,0 +1,652 @@
+//! The modes that work on many blocks at once, over any vector of blocks and any cipher, written once.
+//!
+//! A machine file has a vector type with [`Vector`], a type with [`Rounds`] for its cipher, and
+//! [`kernels!`] that instantiates everything here inside functions with its `target_feature`, where
+//! it is inlined.
+#![allow(unsafe_code)]
+
+use super::{Block, TweakOrder};
+
+/// A vector of one or more whole blocks, in the order of memory.
+///
+/// # Safety
+/// Callers of every function prove that the processor has the machine's instructions.
+pub(crate) trait Vector: Copy {
+    /// Blocks of a vector: 1, 2 or 4.
+    const BLOCKS: usize;
+
+    /// The `BLOCKS` blocks at `data`, of any alignment.
+    unsafe fn load(data: *const Block) -> Self;
+    /// Stores the blocks at `data`, of any alignment.
+    unsafe fn store(self, data: *mut Block);
+    /// Every block `block`.
+    unsafe fn splat(block: &Block) -> Self;
+    /// Blocks from `BLOCKS` places, the first of those given.
+    unsafe fn gather(blocks: [*mut Block; 4]) -> Self;
+    /// Stores the blocks to as many places.
+    unsafe fn scatter(self, blocks: [*mut Block; 4]);
+    /// Exclusive or.
+    unsafe fn xor(self, other: Self) -> Self;
+    /// The blocks moved on by one place: first the last of `before`, then all but the last of `self`.
+    unsafe fn after(self, before: Self) -> Self;
+    /// Counters `counter`, `counter` + 1, … in whatever order of bytes the machine counts best.
+    unsafe fn counting(counter: &Block) -> Self;
+    /// Counters further on by `N`; those of a block modulo 2³².
+    unsafe fn advance<const N: u32>(self) -> Self;
+    /// Counters as blocks.
+    unsafe fn to_blocks(self) -> Self;
+    /// Tweaks times α⁸.
+    unsafe fn times_alpha8(self, order: TweakOrder) -> Self;
+}
+
+/// A cipher with its key on one machine: `G` vectors at once.
+///
+/// # Safety
+/// Callers of every function prove that the processor has the machine's instructions.
+pub(crate) trait Rounds<V: Vector, const G: usize> {
+    /// Every block encrypted.
+    unsafe fn encrypt(&self, v: [V; G]) -> [V; G];
+}
+
+/// The rounds of the other direction.
+///
+/// # Safety
+/// As of [`Rounds`].
+pub(crate) trait InverseRounds<V: Vector, const G: usize>: Rounds<V, G> {
+    /// Every block decrypted.
+    unsafe fn decrypt(&self, v: [V; G]) -> [V; G];
+}
+
+/// What a mode does with the next `N` vectors.
+///
+/// # Safety
+/// Callers prove that the processor has the machine's instructions, and that `data` is valid for reads
+/// and writes of `N` vectors.
+trait Step<V: Vector, const N: usize> {
+    unsafe fn step(&mut self, data: *mut Block);
+}
+
+/// Loads `N` vectors.
+///
+/// # Safety
+/// `data` is valid for reads of `N` vectors; the processor has `V`'s machine.
+#[inline(always)]
+unsafe fn load<V: Vector, const N: usize>(data: *const Block) -> [V; N] {
+    // Loops, not closures: a closure would be compiled without the caller's features.
+    // SAFETY: the caller's proof.
+    unsafe {
+        let mut v = [V::load(data); N];
+        for i in 1..N {
+            v[i] = V::load(data.add(V::BLOCKS * i));
+        }
+        v
+    }
+}
+
+/// Stores `N` vectors.
+///
+/// # Safety
+/// `data` is valid for writes of `N` vectors; the processor has `V`'s machine.
+#[inline(always)]
+unsafe fn store<V: Vector, const N: usize>(v: [V; N], data: *mut Block) {
+    for i in 0..N {
+        // SAFETY: the caller's proof.
+        unsafe { v[i].store(data.add(V::BLOCKS * i)) }
+    }
+}
+
+/// Exclusive or of each.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+unsafe fn xor<V: Vector, const N: usize>(mut v: [V; N], other: [V; N]) -> [V; N] {
+    for i in 0..N {
+        // SAFETY: the caller's proof.
+        v[i] = unsafe { v[i].xor(other[i]) };
+    }
+    v
+}
+
+/// Full groups of `G` vectors, then of `T`, then the last few blocks in a buffer of `T`.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+unsafe fn run<V: Vector, const G: usize, const T: usize>(
+    mode: &mut (impl Step<V, G> + Step<V, T>),
+    data: &mut [Block],
+) {
+    let (group, part) = (G * V::BLOCKS, T * V::BLOCKS);
+    let mut left = data.len();
+    let mut at = data.as_mut_ptr();
+    // SAFETY: `at` has `left` blocks; a buffer holds `T` vectors, fewer of whose blocks are copied. The
+    // rest is the caller's proof.
+    unsafe {
+        while left >= group {
+            Step::<V, G>::step(mode, at);
+            (at, left) = (at.add(group), left - group);
+        }
+        while left >= part {
+            Step::<V, T>::step(mode, at);
+            (at, left) = (at.add(part), left - part);
+        }
+        if left > 0 {
+            let mut buffer = [V::splat(&[0; 16]); T];
+            let blocks: *mut Block = buffer.as_mut_ptr().cast();
+            blocks.copy_from_nonoverlapping(at, left);
+            Step::<V, T>::step(mode, blocks);
+            at.copy_from_nonoverlapping(blocks, left);
+        }
+    }
+}
+
+/// The blocks before those of each vector, `first` those before the first's.
+///
+/// # Safety
+/// `data` is valid for reads of `N` vectors; the processor has `V`'s machine.
+#[inline(always)]
+unsafe fn before<V: Vector, const N: usize>(first: V, data: *const Block) -> [V; N] {
+    let mut v = [first; N];
+    for i in 1..N {
+        // SAFETY: one block below the second vector or a later one; the rest is the caller's proof.
+        v[i] = unsafe { V::load(data.add(V::BLOCKS * i - 1)) };
+    }
+    v
+}
+
+struct Ecb<'a, R, const ENCRYPT: bool>(&'a R);
+
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const ENCRYPT: bool> Step<V, N>
+    for Ecb<'_, R, ENCRYPT>
+{
+    #[inline(always)]
+    unsafe fn step(&mut self, data: *mut Block) {
+        // SAFETY: the caller's proof.
+        unsafe {
+            let v = load(data);
+            store(if ENCRYPT { self.0.encrypt(v) } else { self.0.decrypt(v) }, data);
+        }
+    }
+}
+
+/// Encrypts or decrypts every block by itself.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+pub(crate) unsafe fn ecb<V, R, const G: usize, const T: usize, const ENCRYPT: bool>(
+    rounds: &R,
+    data: &mut [Block],
+) where
+    V: Vector,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
+{
+    // SAFETY: the caller's proof.
+    unsafe { run::<V, G, T>(&mut Ecb::<R, ENCRYPT>(rounds), data) }
+}
+
+struct Ctr<'a, V, R> {
+    rounds: &'a R,
+    counters: V,
+}
+
+impl<V: Vector, R: Rounds<V, N>, const N: usize> Step<V, N> for Ctr<'_, V, R> {
+    #[inline(always)]
+    unsafe fn step(&mut self, data: *mut Block) {
+        // SAFETY: the caller's proof.
+        unsafe {
+            let mut v = [self.counters; N];
+            for i in 0..N {
+                v[i] = self.counters.to_blocks();
+                self.counters = match V::BLOCKS {
+                    1 => self.counters.advance::<1>(),
+                    2 => self.counters.advance::<2>(),
+                    _ => self.counters.advance::<4>(),
+                };
+            }
+            let v = self.rounds.encrypt(v);
+            store(xor(v, load(data)), data);
+        }
+    }
+}
+
+/// Xors the key stream of counters from `counter` on into `data`.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+pub(crate) unsafe fn xor_counters<V, R, const G: usize, const T: usize>(
+    rounds: &R,
+    counter: &Block,
+    data: &mut [Block],
+) where
+    V: Vector,
+    R: Rounds<V, G> + Rounds<V, T>,
+{
+    // SAFETY: the caller's proof.
+    unsafe {
+        let counters = V::counting(counter);
+        run::<V, G, T>(&mut Ctr { rounds, counters }, data);
+    }
+}
+
+/// CBC or CFB, decrypted: `before` ends with the ciphertext block before the next one.
+struct Chained<'a, V, R, const CFB: bool> {
+    rounds: &'a R,
+    before: V,
+}
+
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const CFB: bool> Step<V, N>
+    for Chained<'_, V, R, CFB>
+{
+    #[inline(always)]
+    unsafe fn step(&mut self, data: *mut Block) {
+        // SAFETY: the caller's proof.
+        unsafe {
+            let v: [V; N] = load(data);
+            let first = v[0].after(self.before);
+            self.before = v[N - 1];
+            let out = if CFB {
+                xor(self.rounds.encrypt(before(first, data)), load(data))
+            } else {
+                // Read again: `after` would keep every vector in a register through the rounds.
+                xor(self.rounds.decrypt(v), before(first, data))
+            };
+            store(out, data);
+        }
+    }
+}
+
+/// Decrypts CBC (or CFB) blocks; `iv` becomes the last ciphertext block.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+pub(crate) unsafe fn decrypt_chained<V, R, const G: usize, const T: usize, const CFB: bool>(
+    rounds: &R,
+    iv: &mut Block,
+    data: &mut [Block],
+) where
+    V: Vector,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
+{
+    let Some(&last) = data.last() else { return };
+    // SAFETY: the caller's proof.
+    unsafe {
+        let before = V::splat(iv);
+        run::<V, G, T>(&mut Chained::<V, R, CFB> { rounds, before }, data);
+    }
+    *iv = last;
+}
+
+/// XTS: the tweaks of the next eight blocks, of which as many vectors count as these are.
+struct Xts<'a, V, R, const GB: bool, const ENCRYPT: bool> {
+    rounds: &'a R,
+    tweaks: [V; 8],
+}
+
+impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const GB: bool, const ENCRYPT: bool>
+    Step<V, N> for Xts<'_, V, R, GB, ENCRYPT>
+{
+    #[inline(always)]
+    unsafe fn step(&mut self, data: *mut Block) {
+        let window = 8 / V::BLOCKS;
+        let order = if GB { TweakOrder::Gb } else { TweakOrder::Ieee };
+        // SAFETY: the caller's proof.
+        unsafe {
+            let mut tweaks = [self.tweaks[0]; N];
+            for i in 0..N {
+                tweaks[i] = self.tweaks[i % window];
+                self.tweaks[i % window] = tweaks[i].times_alpha8(order);
+            }
+            self.tweaks[..window].rotate_left(N % window);
+            let v = xor(load(data), tweaks);
+            let v = if ENCRYPT { self.rounds.encrypt(v) } else { self.rounds.decrypt(v) };
+            store(xor(v, tweaks), data);
+        }
+    }
+}
+
+/// Encrypts or decrypts blocks of an XTS data unit; `tweak` becomes that of the next block.
+///
+/// # Safety
+/// The processor has `V`'s machine.
+#[inline(always)]
+pub(crate) unsafe fn xts<
+    V,
+    R,
+    const G: usize,
+    const T: usize,
+    const GB: bool,
+    const ENCRYPT: bool,
+>(
+    rounds: &R,
+    tweak: &mut Block,
+    data: &mut [Block],
+) where
+    V: Vector,
+    R: InverseRounds<V, G> + InverseRounds<V, T>,
+{
+    let order = if GB { TweakOrder::Gb } else { TweakOrder::Ieee };
+    let mut first = first_tweaks(order, tweak);
+    // SAFETY: the tweaks of eight blocks are as many as the vectors take; the rest is the caller's
+    // proof.
+    unsafe {
+        let mut tweaks = [V::splat(tweak); 8];
+        for i in 0..8 / V::BLOCKS {
+            tweaks[i] = V::load(first.as_ptr().add(V::BLOCKS * i));
+        }
+        let mut mode = Xts::<V, R, GB, ENCRYPT> { rounds, tweaks };
+        let part = T * V::BLOCKS;
+        let (whole, rest) = data.split_at_mut(data.len() / part * part);
+        run::<V, G, T>(&mut mode, whole);
+        mode.tweaks[0].store(first.as_mut_ptr());
+        *tweak = first[0];
+        for _ in 0..rest.len() {
+            *tweak = times_alpha(order, tweak);
+        }
+        run::<V, T, T>(&mut mode, rest);
+    }
+}
+
+/// The tweaks of eight blocks.
+#[inline(always)]
+fn first_tweaks(order: TweakOrder, tweak: &Block) -> [Block; 8] {
+    let mut tweaks = [*tweak; 8];
+    for i in 1..8 {
+        tweaks[i] = times_alpha(order, &tweaks[i - 1]);
+    }
+    tweaks
+}
+
+/// A tweak times α.
+#[inline(always)]
+pub(crate) fn times_alpha(order: TweakOrder, tweak: &Block) -> Block {
+    match order {
+        TweakOrder::Ieee => {
+            let t = u128::from_le_bytes(*tweak);
+            (t << 1 ^ (t >> 127).wrapping_neg() & 0x87).to_le_bytes()
+        }
+        TweakOrder::Gb => {
+            let t = u128::from_be_bytes(*tweak);
+            (t >> 1 ^ (t & 1).wrapping_neg() & 0xe1 << 120).to_be_bytes()
+        }
+    }
+}
+
+/// Encrypts one block.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn one<V: Vector, R: Rounds<V, 1>>(rounds: &R, block: &mut Block) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: a block is read and written; the rest is the caller's proof.
+    unsafe {
+        let [v] = rounds.encrypt([V::load(block)]);
+        v.store(block);
+    }
+}
+
+/// A part of one message in a mode that chains, block after block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Chain {
+    /// CBC, encrypted.
+    Cbc,
+    /// CFB of whole blocks, encrypted.
+    Cfb,
+    /// OFB.
+    Ofb,
+}
+
+/// Works through one message of a mode that chains; `iv` becomes that of the next part.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn chain<V: Vector, R: Rounds<V, 1>>(
+    rounds: &R,
+    mode: Chain,
+    iv: &mut Block,
+    data: &mut [Block],
+) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: blocks are read and written; the rest is the caller's proof.
+    unsafe {
+        let mut before = V::splat(iv);
+        for block in data {
+            let next = V::load(block);
+            let out = match mode {
+                Chain::Cbc => {
+                    [before] = rounds.encrypt([next.xor(before)]);
+                    before
+                }
+                Chain::Cfb => {
+                    [before] = rounds.encrypt([before]);
+                    before = before.xor(next);
+                    before
+                }
+                Chain::Ofb => {
+                    [before] = rounds.encrypt([before]);
+                    before.xor(next)
+                }
+            };
+            out.store(block);
+        }
+        before.store(iv);
+    }
+}
+
+/// The CBC-MAC chain over `data`, from and into `mac`.
+///
+/// # Safety
+/// The processor has `V`'s machine, and `V` has one block.
+#[inline(always)]
+pub(crate) unsafe fn mac<V: Vector, R: Rounds<V, 1>>(rounds: &R, mac: &mut Block, data: &[Block]) {
+    const { assert!(V::BLOCKS == 1) };
+    // SAFETY: blocks are read and written; the rest is the caller's proof.
+    unsafe {
+        let mut v = V::splat(mac);
+        for block in data {
+            [v] = rounds.encrypt([v.xor(V::load(block))]);
+        }
+        v.store(mac);
+    }
+}
+
+/// Places of messages side by side: where each one's next block is, and whether it goes on.
+pub(crate) struct Places<const L: usize> {
+    next: [*mut Block; L],
+    /// Blocks from one to the next: one, or none in a lane that rests.
+    stride: [usize; L],
+    /// Blocks of every lane that does not rest.
+    blocks: usize,
+}
+
+impl<const L: usize> Places<L> {
+    /// The places of `data`; `spare` is where a lane that rests works.
+    ///
+    /// # Panics
+    /// Unless there are `L` slices, and those not empty of one length.
+    pub(crate) fn new(data: &mut [&mut [Block]], spare: &mut Block) -> Self {
+        assert_eq!(data.len(), L);
+        let blocks = data.iter().map(|data| data.len()).max().unwrap_or(0);
+        let mut places = Places { next: [spare; L], stride: [0; L], blocks };
+        for (lane, data) in data.iter_mut().enumerate().filter(|(_, data)| !data.is_empty()) {
+            assert_eq!(data.len(), blocks);
+            (places.next[lane], places.stride[lane]) = (data.as_mut_ptr(), 1);
+        }
+        places
+    }
+}
+
+/// Encrypts CBC messages side by side, `L` in `G` vectors; each of `iv` becomes that of the next part.
+///
+/// # Safety
+/// The processor has `V`'s machine, and the slices that `places` were made of are borrowed.
+#[inline(always)]
+pub(crate) unsafe fn cbc_streams<V: Vector, R: Rounds<V, G>, const G: usize, const L: usize>(
+    rounds: &R,
+    iv: &mut [Block; L],
+    places: Places<L>,
+) {
+    const { assert!(V::BLOCKS * G == L) };
+    let Places { mut next, stride, blocks } = places;
+    // SAFETY: each lane has `blocks` blocks, or a spare one; the rest is the caller's proof.
+    unsafe {
+        let mut v: [V; G] = load(iv.as_ptr());
+        for _ in 0..blocks {
+            for i in 0..G {
+                v[i] = v[i].xor(V::gather(of_vector::<V, L>(&next, i)));
+            }
+            v = rounds.encrypt(v);
+            for i in 0..G {
+                v[i].scatter(of_vector::<V, L>(&next, i));
+            }
+            for lane in 0..L {
+                next[lane] = next[lane].wrapping_add(stride[lane]);
+            }
+        }
+        store(v, iv.as_mut_ptr());
+    }
+}
+
+/// The places of vector `i`'s blocks.
+#[inline(always)]
+fn of_vector<V: Vector, const L: usize>(next: &[*mut Block; L], i: usize) -> [*mut Block; 4] {
+    let mut places = [next[V::BLOCKS * i]; 4];
+    for block in 1..V::BLOCKS {
+        places[block] = next[V::BLOCKS * i + block];
+    }
+    places
+}
+
+/// The functions of a machine file over everything above. `rounds(&Key)` makes the [`Rounds`], inside the
+/// functions that have the features; full groups have `G` vectors, the last ones `T`.
+///
+/// ```text
+/// kernels! {
+///     token: Vaes, attributes: [target_feature(enable = "avx512f,vaes")],
+///     vector: __m512i, groups: 8, 1,
+///     key: [const N: usize] RoundKeys<N>, rounds: Keys::broadcast,
+/// }
+/// ```
+macro_rules! kernels {
+    (
+        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty, groups: $group:literal, $part:literal,
+        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
+    ) => {
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts every block by itself.
+            encrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
+                $vector, _, $group, $part, true>(&$rounds(key), data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Decrypts every block by itself.
+            decrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
+                $vector, _, $group, $part, false>(&$rounds(key), data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Xors the key stream of `counter` and on into `data`.
+            xor_counters(key, counter: &Block, data: &mut [Block]) => lanes::xor_counters::<
+                $vector, _, $group, $part>(&$rounds(key), counter, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Decrypts CBC; `iv` becomes the last ciphertext block.
+            cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
+                $vector, _, $group, $part, false>(&$rounds(key), iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Decrypts CFB; `iv` becomes the last ciphertext block.
+            cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
+                $vector, _, $group, $part, true>(&$rounds(key), iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts XTS blocks; `tweak` becomes that of the next.
+            xts_encrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
+                data: &mut [Block]) => match order {
+                TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, true>(
+                    &$rounds(key), tweak, data),
+                TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, true>(
+                    &$rounds(key), tweak, data),
+            });
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Decrypts XTS blocks; `tweak` becomes that of the next.
+            xts_decrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
+                data: &mut [Block]) => match order {
+                TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, false>(
+                    &$rounds(key), tweak, data),
+                TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, false>(
+                    &$rounds(key), tweak, data),
+            });
+    };
+}
+pub(crate) use kernels;
+
+/// The functions of a machine file for one message of a mode that chains; `vector` has one block.
+macro_rules! serial {
+    (
+        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
+        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
+    ) => {
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts one block.
+            encrypt_block(key, block: &mut Block) => lanes::one::<$vector, _>(&$rounds(key), block));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CBC; `iv` becomes the last ciphertext block.
+            cbc_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Cbc, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CFB; `iv` becomes the last ciphertext block.
+            cfb_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Cfb, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Xors OFB's key stream into `data`; `iv` becomes its last block.
+            ofb_xor(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
+                &$rounds(key), lanes::Chain::Ofb, iv, data));
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// The CBC-MAC chain over `data`, from and into `mac`.
+            cbc_mac(key, mac: &mut Block, data: &[Block]) => lanes::mac::<$vector, _>(
+                &$rounds(key), mac, data));
+    };
+}
+pub(crate) use serial;
+
+/// The function of a machine file for CBC messages side by side, `lanes` in `groups` vectors.
+macro_rules! streams {
+    (
+        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
+        lanes: $lanes:literal in $groups:literal,
+        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
+    ) => {
+        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
+            /// Encrypts CBC messages side by side; each of `iv` becomes its last ciphertext block.
+            cbc_streams(key, iv: &mut [Block; $lanes], data: &mut [&mut [Block]]) => {
+                let mut spare = [0; 16];
+                let places = lanes::Places::new(data, &mut spare);
+                lanes::cbc_streams::<$vector, _, $groups, $lanes>(&$rounds(key), iv, places);
+            });
+    };
+}
+pub(crate) use streams;
+
+/// A function that takes a token, around one that has the features.
+macro_rules! kernel {
+    (
+        $token:ty, [$($attribute:meta),*], [$($generics:tt)*], $key:ty,
+        $(#[$doc:meta])*
+        $name:ident($k:ident, $($argument:ident: $type:ty),*) => $body:expr
+    ) => {
+        $(#[$doc])*
+        pub(super) fn $name<$($generics)*>(_: $token, $k: &$key, $($argument: $type),*) {
+            /// # Safety
+            /// The processor has the token's machine.
+            $(#[$attribute])*
+            unsafe fn kernel<$($generics)*>($k: &$key, $($argument: $type),*) {
+                #[allow(unused_imports, reason = "the direction of tweaks, for two of these")]
+                use $crate::block::{TweakOrder, lanes};
+                // SAFETY: the caller's proof.
+                unsafe { $body }
+            }
+            // SAFETY: the token proves the features.
+            unsafe { kernel($k, $($argument),*) }
+        }
+    };
+}
+pub(crate) use kernel;

@@ -1,0 +1,52 @@
+//! Tags of [`gcm`](super::gcm) and [`ccm`](super::ccm).
+
+use core::ops::Deref;
+
+use subtle::ConstantTimeEq as _;
+
+use super::Block;
+use crate::{Error, ct::reveal};
+
+/// A tag: bytes that go with a ciphertext and tell whether it was altered. It is no secret.
+#[derive(Clone, Copy)]
+pub struct Tag {
+    bytes: Block,
+    len: usize,
+}
+
+impl Tag {
+    /// The first `len` bytes of a block.
+    pub(super) fn new(bytes: Block, len: usize) -> Self {
+        Tag { bytes, len }
+    }
+
+    /// Whether `tag`, as long as it is, is this.
+    pub(super) fn verify(&self, tag: &[u8]) -> Result<(), Error> {
+        match reveal(self.ct_eq(tag)) {
+            true => Ok(()),
+            false => Err(Error::Decryption),
+        }
+    }
+}
+
+impl Deref for Tag {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl core::fmt::Debug for Tag {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Tag(")?;
+        self.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str(")")
+    }
+}
