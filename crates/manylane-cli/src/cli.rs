@@ -8,7 +8,7 @@ use clap::{
 };
 use manylane_engine::Device;
 
-use crate::{bench, docs, info, sm2, sum};
+use crate::{bench, block, docs, info, sm2, sum};
 
 /// Bulk cryptography at the speed of the hardware.
 #[derive(Debug, Parser)]
@@ -36,6 +36,8 @@ Environment:
 pub(crate) enum Command {
     Sum(sum::Args),
     Sm2(sm2::Args),
+    Aes(block::AesArgs),
+    Sm4(block::Sm4Args),
     /// Measure the algorithms on this machine
     Bench(bench::Args),
     Info(info::Args),
@@ -85,7 +87,7 @@ pub(crate) struct Common {
 /// More threads than any machine has processors are a slip, and might not all start.
 const MAX_JOBS: u64 = 1024;
 
-fn jobs() -> impl TypedValueParser<Value = NonZeroUsize> {
+pub(crate) fn jobs() -> impl TypedValueParser<Value = NonZeroUsize> {
     let range = RangedU64ValueParser::<usize>::new().range(1..=MAX_JOBS);
     range.map(|jobs| NonZeroUsize::MIN.saturating_add(jobs - 1))
 }

@@ -1,15 +1,11 @@
 //! What encryption and decryption of streams share.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-};
-
 use clap::ValueEnum;
 use manylane::sm2::CiphertextForm;
 use zeroize::Zeroizing;
 
 use super::Stop;
+pub(super) use crate::filter::{read_full, spool, spooling};
 
 /// Bytes that are read and encrypted at once.
 pub(super) const CHUNK: usize = 1 << 20;
@@ -41,28 +37,4 @@ impl Form {
 /// Room for a chunk, which is wiped in the end.
 pub(super) fn chunk() -> Zeroizing<Vec<u8>> {
     Zeroizing::new(vec![0; CHUNK])
-}
-
-/// Fills the buffer, or reads to the end: the number of bytes.
-pub(super) fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut len = 0;
-    while len < buffer.len() {
-        match reader.read(&mut buffer[len..]) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len)
-}
-
-/// A file without a name, in the folder for such files, that only this user may read.
-pub(super) fn spool() -> Result<File, Stop> {
-    tempfile::tempfile().map_err(|error| spooling(&error))
-}
-
-/// Why something could not be kept in a temporary file.
-pub(super) fn spooling(error: &io::Error) -> Stop {
-    Stop::Failed(format!("a temporary file in TMPDIR: {}", crate::show::Reason(error)))
 }

@@ -87,7 +87,8 @@ macro_rules! cipher_traits {
                 &self,
                 blocks: cipher::inout::InOutBuf<'_, '_, cipher::Block<Self>>,
             ) {
-                let blocks = cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+                let blocks =
+                    cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
                 $crate::block::kernels::Kernels::encrypt_blocks(self, blocks);
             }
 
@@ -109,7 +110,8 @@ macro_rules! cipher_traits {
                 &self,
                 blocks: cipher::inout::InOutBuf<'_, '_, cipher::Block<Self>>,
             ) {
-                let blocks = cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
+                let blocks =
+                    cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
                 $crate::block::kernels::Kernels::decrypt_blocks(self, blocks);
             }
 
