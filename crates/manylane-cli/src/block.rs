@@ -75,7 +75,7 @@ enum Sm4Verb {
 struct Options {
     /// The file of the key: its bytes or their hexadecimal digits
     ///
-    /// A file that holds as many digits as a key has, with blanks and line ends or without, is read as
+    /// A file of as many digits as a key has, with a line end or without, is read as
     /// digits; any other is the key itself. The length says which AES it is.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     key_file: PathBuf,

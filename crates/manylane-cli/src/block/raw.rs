@@ -5,9 +5,7 @@ use std::io::{Read, Write};
 use cipher::KeyInit;
 use manylane::{
     Error,
-    block::{
-        Block, BlockCipher, Ctr128, Ofb, TweakOrder, Xts, cbc, cfb, ecb, pkcs7, xts::MAX_UNIT_LEN,
-    },
+    block::{Block, BlockCipher, Ctr128, Ofb, Xts, cbc, cfb, ecb, pkcs7, xts::MAX_UNIT_LEN},
 };
 use manylane_engine::{Piece, PipeError};
 

@@ -125,3 +125,4 @@ macro_rules! cipher_traits {
 cipher_traits!(crate::aes::Aes128, U16);
 cipher_traits!(crate::aes::Aes192, U24);
 cipher_traits!(crate::aes::Aes256, U32);
+cipher_traits!(crate::sm4::Sm4, U16);
