@@ -28,12 +28,16 @@ const fn program(name: &'static str, packages: &'static [&'static str]) -> Need 
 
 /// For the tests on any machine: a linker, the peers that digests are compared with, and what
 /// runs the reference and the constant-time checks.
-const NATIVE: [Need; 7] = [
+const NATIVE: [Need; 8] = [
     program("gcc", &["gcc", "libc6-dev"]),
     program("git", &["git"]),
     program("cksum", &["coreutils"]),
     program("openssl", &["openssl"]),
     program("python3", &["python3"]),
+    Need {
+        probe: Probe::File("/usr/lib/python3/dist-packages/cryptography/__init__.py"),
+        packages: &["python3-cryptography"],
+    },
     Need { probe: Probe::Library("libgcrypt.so.20"), packages: &["libgcrypt20"] },
     #[cfg(target_arch = "x86_64")]
     program("valgrind", &["valgrind"]),

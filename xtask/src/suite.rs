@@ -66,6 +66,8 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         ("ref/sm2_vectors.py", "vectors/sm2.json"),
         ("ref/frame.py", "vectors/frame.json"),
         ("ref/sm2_base.py", "crates/manylane/src/sm2/base.bin"),
+        ("ref/block_vectors.py", "vectors/aes.json"),
+        ("ref/block_vectors.py", "vectors/sm4.json"),
     ] {
         steps.command(
             &format!("{reference} against {file}"),

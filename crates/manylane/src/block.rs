@@ -30,6 +30,7 @@ pub mod ecb;
 pub mod gcm;
 pub(crate) mod kernels;
 pub(crate) mod lanes;
+mod many;
 mod mode;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -47,6 +48,7 @@ pub mod xts;
 pub use ccm::Ccm;
 pub use ctr::{Ctr, Ctr32, Ctr64, Ctr128};
 pub use gcm::Gcm;
+pub use many::{GcmMessage, cbc_encrypt_many, gcm_decrypt_many, gcm_encrypt_many};
 pub use ofb::Ofb;
 pub use tag::Tag;
 pub use xts::Xts;

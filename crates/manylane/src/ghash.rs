@@ -23,7 +23,7 @@ pub(crate) const POWERS: usize = 32;
 
 /// A hash key H, prepared for one machine.
 #[derive(Clone)]
-pub struct Key {
+pub(crate) struct Key {
     cell: Cell,
     powers: Powers,
 }
@@ -56,10 +56,10 @@ impl Cell {
     const MACHINES: [Machine; 4] =
         [Machine::Portable, Machine::Aesni, Machine::Vaes, Machine::Armaes];
 
-    /// The most capable one there is.
-    fn best() -> Self {
-        let on = |machine| Cell::on(machine).ok();
-        Cell::MACHINES.into_iter().rev().find_map(on).unwrap_or(Cell::Portable)
+    /// The most capable one there is that is no more capable than `machine`.
+    fn up_to(machine: Machine) -> Self {
+        let mut machines = Cell::MACHINES.into_iter().rev().filter(|&m| m <= machine);
+        machines.find_map(|machine| Cell::on(machine).ok()).unwrap_or(Cell::Portable)
     }
 
     fn on(machine: Machine) -> Result<Self, Error> {
@@ -78,15 +78,17 @@ impl Cell {
 }
 
 impl Key {
-    /// H on the best machine.
-    pub(crate) fn new(h: &Block) -> Self {
-        Key::with(Cell::best(), h)
+    /// H for a cipher on `machine`: on the best that is no more capable, so that a cipher on a machine of
+    /// choice has a hash there too.
+    pub(crate) fn up_to(machine: Machine, h: &Block) -> Self {
+        Key::with(Cell::up_to(machine), h)
     }
 
     /// H on one machine.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the processor cannot run it, or there is no kernel for it.
+    #[cfg(test)]
     pub(crate) fn new_on(machine: Machine, h: &Block) -> Result<Self, Error> {
         Ok(Key::with(Cell::on(machine)?, h))
     }

@@ -1,8 +1,9 @@
 //! Cipher block chaining (NIST SP 800-38A, clause 6.2).
 //!
 //! Encryption is a chain, decryption is not: a message decrypts many times as fast as it encrypts. Many
-//! messages encrypt side by side with [`encrypt_many`](super::many::cbc_encrypt_many). The IV must be unpredictable (Appendix C), and nothing here
-//! tells whether a message was altered: authenticate it, or take [`Gcm`](super::Gcm).
+//! messages encrypt side by side with [`cbc_encrypt_many`](super::cbc_encrypt_many). The IV must be
+//! unpredictable (Appendix C), and nothing here tells whether a message was altered: authenticate it, or take
+//! [`Gcm`](super::Gcm).
 //!
 //! The types here take whole blocks. [`pkcs7`](super::pkcs7) puts padding around them:
 //!

@@ -51,9 +51,8 @@ impl<C: BlockCipher> Ccm<C> {
         Ccm { cipher, tag_len: 16 }
     }
 
-    /// With shorter tags: 4, 6, … 16 bytes. A forgery that is tried succeeds with a probability of 2⁻⁸ to the
-    /// power of that; below 8 bytes Appendix B.2 wants a limit on how many are tried, which only the caller can
-    /// count.
+    /// With shorter tags: 4, 6, … 16 bytes. A forged tag of t bytes passes once in 2^(8t) tries; below 8 bytes
+    /// Appendix B.2 wants a limit on how many are tried, which only the caller can count.
     ///
     /// # Errors
     /// [`Error::TagLength`] if `len` is another.

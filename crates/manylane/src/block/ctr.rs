@@ -82,7 +82,7 @@ impl<C: BlockCipher, const BITS: u32> Ctr<C, BITS> {
     ///
     /// # Errors
     /// [`Error::CounterWrap`] if it is past the end of the key stream.
-    pub fn seek(&mut self, position: u64) -> Result<(), Error> {
+    pub fn set_position(&mut self, position: u64) -> Result<(), Error> {
         check::<BITS>(Self::LENGTH, position, 0)?;
         self.position = position;
         if !position.is_multiple_of(16) {
@@ -192,7 +192,7 @@ impl<C: BlockCipher, const BITS: u32> StreamCipherSeek for Ctr<C, BITS> {
     fn try_seek<T: SeekNum>(&mut self, position: T) -> Result<(), StreamCipherError> {
         let (block, byte) = position.into_block_byte::<u64>(16)?;
         let position = block.checked_mul(16).and_then(|start| start.checked_add(byte.into()));
-        self.seek(position.ok_or(StreamCipherError)?).map_err(|_| StreamCipherError)
+        self.set_position(position.ok_or(StreamCipherError)?).map_err(|_| StreamCipherError)
     }
 }
 

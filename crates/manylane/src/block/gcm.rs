@@ -14,11 +14,11 @@ use zeroize::Zeroizing;
 use super::{
     Block, BlockCipher, Tag,
     ctr::{counter, xor_counters},
+    kernels::xor as xor_block,
     parts::{split, xor},
 };
 use crate::{
     Error,
-    cpu::Machine,
     ct::wipe_bytes,
     ghash::{self, Ghash},
 };
@@ -50,7 +50,7 @@ const MAX_LEN: u64 = (1 << 61) - 1;
 /// [`AeadInOut`] and, on it, `aead::Aead` have IVs of 12 and tags of 16 bytes, as RFC 5116 and RFC 8998 do.
 #[derive(Clone)]
 pub struct Gcm<C> {
-    cipher: C,
+    pub(super) cipher: C,
     h: ghash::Key,
     tag_len: usize,
 }
@@ -60,13 +60,13 @@ impl<C: BlockCipher> Gcm<C> {
     pub fn new(cipher: C) -> Self {
         let mut h = Zeroizing::new([0; 16]);
         cipher.encrypt_block(&mut h);
-        let h = hash_key(cipher.machine(), &h);
+        let h = ghash::Key::up_to(cipher.machine(), &h);
         Gcm { cipher, h, tag_len: 16 }
     }
 
-    /// With shorter tags: 4, 8 or 12…16 bytes. A forgery that is tried succeeds with a probability of 2⁻⁸ to the
-    /// power of that or more; for 4 and 8 bytes Appendix C limits the length of messages and how many may be tried, which
-    /// only the caller can count.
+    /// With shorter tags: 4, 8 or 12…16 bytes. A forged tag of t bytes passes once in 2^(8t) tries, and sooner for
+    /// long messages: for 4 and 8 bytes Appendix C limits how long these are and how many may be tried, which only
+    /// the caller can count.
     ///
     /// # Errors
     /// [`Error::TagLength`] if `len` is another.
@@ -137,7 +137,7 @@ impl<C: BlockCipher> Gcm<C> {
         Ok(Verifier(Message::new(self, iv, aad)?))
     }
 
-    fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
+    pub(super) fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
         match tag.len() == self.tag_len {
             true => Ok(()),
             false => Err(Error::TagLength(tag.len())),
@@ -145,7 +145,7 @@ impl<C: BlockCipher> Gcm<C> {
     }
 
     /// J_0: the counter block before the message's first (7.1, step 2).
-    fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
+    pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
         if iv.is_empty() || iv.len() as u64 > MAX_LEN {
             return Err(Error::IvLength(iv.len()));
         }
@@ -160,14 +160,17 @@ impl<C: BlockCipher> Gcm<C> {
         ghash.update(&[lengths(0, iv.len() as u64)]);
         Ok(ghash.value())
     }
-}
 
-/// H for the best machine that is no more capable than the cipher's, so that a cipher on a machine of choice
-/// has a hash there too.
-fn hash_key(machine: Machine, h: &Block) -> ghash::Key {
-    let machines = Machine::ALL.into_iter().rev().filter(|&m| m <= machine);
-    let mut keys = machines.filter_map(|machine| ghash::Key::new_on(machine, h).ok());
-    keys.next().expect("portable is there on every processor")
+    /// The tag of a ciphertext, from what masks it: E(J_0).
+    pub(super) fn tag_by(&self, mask: &Block, aad: &[u8], ciphertext: &[u8]) -> Tag {
+        let mut ghash = Ghash::new(&self.h);
+        ghash.update_padded(aad);
+        ghash.update_padded(ciphertext);
+        ghash.update(&[lengths(aad.len() as u64, ciphertext.len() as u64)]);
+        let mut tag = ghash.value();
+        xor_block(&mut tag, mask);
+        Tag::new(tag, self.tag_len)
+    }
 }
 
 /// The last block of GHASH's input: lengths in bits.

@@ -245,8 +245,9 @@ impl<const N: usize> Words for W<N> {
     }
 }
 
-/// The rounds and R of clause 7.1 on `B` = 16 `N` blocks.
-#[inline(always)]
+/// The rounds and R of clause 7.1 on `B` = 16 `N` blocks. A function of its own: there are 100 KiB of it, a call
+/// costs nothing beside, and every mode has it twice.
+#[inline(never)]
 fn crypt<const N: usize, const B: usize>(keys: &impl Schedule<W<N>>, v: [u128; B]) -> [u128; B] {
     const { assert!(B == 16 * N) };
     let mut x = [W([Plane([0; N]); 8]); 4];
