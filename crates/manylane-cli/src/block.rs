@@ -213,7 +213,9 @@ fn run(family: Family, direction: Direction, options: &Options) -> Result<(), St
     }
     let job = Job { family, direction, options, engine, progress: Progress::new() };
     let begun = Instant::now();
-    let total = reader.rest().map(|(_, len)| len);
+    // What is verified before it is written is read twice.
+    let is_twice = direction == Direction::Decrypt && plan.has_one_tag() && !output.is_hidden();
+    let total = reader.rest().map(|(_, len)| if is_twice { 2 * len } else { len });
     let counts = progress::Stream(&job.progress);
     progress::during(options.streams.input.progress, &counts, total, || {
         job.run(&plan, &key, &aad, &mut reader, &mut output)

@@ -82,6 +82,12 @@ pub(super) fn gcm<C: Cipher>(
         let decryptor = gcm.decryptor(iv, aad).map_err(Stop::usage)?;
         return ciphertext.write(decryptor, output);
     }
+    let input = &job.options.streams.input;
+    if reader.rest().is_some_and(|(_, len)| len > gcm::MAX_MESSAGE_LEN) {
+        return Err(
+            input.failed("GCM takes at most 64 GiB under one IV; without --iv there is no limit")
+        );
+    }
     let mut encryptor = Some(gcm.encryptor(iv, aad).map_err(Stop::usage)?);
     let encrypt = |piece: &mut Piece| {
         if let Some(encryptor) = &mut encryptor {

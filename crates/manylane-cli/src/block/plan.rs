@@ -86,6 +86,11 @@ impl Plan {
         }
     }
 
+    /// Whether one tag authenticates all.
+    pub(super) fn has_one_tag(&self) -> bool {
+        matches!(self, Plan::Gcm(_) | Plan::Ccm(_))
+    }
+
     /// What its user should know.
     pub(super) fn warning(&self) -> Option<&'static str> {
         match self {

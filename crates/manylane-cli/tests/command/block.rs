@@ -25,7 +25,8 @@ fn dir() -> Dir {
         let digits: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
         dir.write(format!("k{len}"), key).write(format!("h{len}"), digits + "\n");
     }
-    dir.write("m", "the message\n").write("long", noise(3 * CHUNK + CHUNK / 2))
+    dir.write("m", "the message\n").write("long", noise(3 * CHUNK + CHUNK / 2));
+    dir
 }
 
 /// Bytes without a pattern.
@@ -291,6 +292,12 @@ fn raw_ciphertexts_with_tags_are_verified_before_anything_is_written() {
     ran.exits(1).prints("").says(
         "standard input: CCM must know the length before it begins: of a pipe, up to 16 MiB are kept for that",
     );
+    let file = fs::File::create(dir.path("sparse")).unwrap();
+    file.set_len((1 << 36) - 31).unwrap();
+    let ran = run(&dir, "aes encrypt -m gcm --iv 00112233445566778899aabb --key-file k16 sparse");
+    ran.exits(1)
+        .prints("")
+        .says("sparse: GCM takes at most 64 GiB under one IV; without --iv there is no limit");
     let ran = run(&dir, "aes encrypt -m ccm --iv 00112233445566778899aabbcc --key-file k16 long");
     ran.exits(1).prints("");
 }
