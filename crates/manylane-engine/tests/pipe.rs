@@ -31,7 +31,7 @@ struct Slow<'a> {
 impl Read for Slow<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.step += 1;
-        if self.step % 3 == 0 {
+        if self.step.is_multiple_of(3) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         if self.bytes.is_empty() && self.fails {
