@@ -64,6 +64,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     for (reference, file) in [
         ("ref/sm3.py", "vectors/sm3.json"),
         ("ref/sm2_vectors.py", "vectors/sm2.json"),
+        ("ref/frame.py", "vectors/frame.json"),
         ("ref/sm2_base.py", "crates/manylane/src/sm2/base.bin"),
         ("ref/block_vectors.py", "vectors/aes.json"),
         ("ref/block_vectors.py", "vectors/sm4.json"),

@@ -8,7 +8,7 @@ use clap::{
 };
 use manylane_engine::Device;
 
-use crate::{bench, docs, info, sm2, sum};
+use crate::{bench, block, docs, info, sm2, sum};
 
 /// Bulk cryptography at the speed of the hardware.
 #[derive(Debug, Parser)]
@@ -37,6 +37,8 @@ Environment:
 pub(crate) enum Command {
     Sum(sum::Args),
     Sm2(sm2::Args),
+    Aes(block::AesArgs),
+    Sm4(block::Sm4Args),
     /// Measure the algorithms on this machine
     Bench(bench::Args),
     Info(info::Args),

@@ -1,9 +1,11 @@
 //! The `manylane` command.
 
 mod bench;
+mod block;
 mod cli;
 mod docs;
 mod environment;
+mod filter;
 mod info;
 mod output;
 mod progress;
@@ -75,6 +77,8 @@ fn main() -> ExitCode {
         Command::Sum(args) => sum::run(args),
         Command::Bench(args) => return bench::run(&args),
         Command::Sm2(args) => sm2::run(args),
+        Command::Aes(args) => block::aes(args),
+        Command::Sm4(args) => block::sm4(args),
         Command::Info(args) => info::run(&args),
         Command::Completions(args) => docs::completions(&args),
         Command::Man(args) => docs::man(&args),

@@ -22,11 +22,15 @@ use crate::{complain, exit, show::Reason, standard};
 
 /// Writes to standard output; the exit status.
 pub(crate) fn print(text: &[u8]) -> u8 {
-    written(standard::output().and_then(|()| {
-        let mut out = io::stdout().lock();
-        out.write_all(text)?;
-        out.flush()
-    }))
+    written(write(text))
+}
+
+/// Writes to standard output.
+pub(crate) fn write(text: &[u8]) -> io::Result<()> {
+    standard::output()?;
+    let mut out = io::stdout().lock();
+    out.write_all(text)?;
+    out.flush()
 }
 
 /// The exit status when the output was written or not, which is said.

@@ -42,6 +42,19 @@ impl Counts for Progress {
     }
 }
 
+/// Bytes of the one stream that an engine works on.
+pub(crate) struct Stream<'a>(pub(crate) &'a Progress);
+
+impl Counts for Stream<'_> {
+    fn bytes(&self) -> u64 {
+        self.0.bytes()
+    }
+
+    fn files(&self) -> Option<u64> {
+        None
+    }
+}
+
 /// Bytes of one stream.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes(AtomicU64);

@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    io::{Read, Write},
     num::NonZeroUsize,
     ops::{ControlFlow, Range},
     sync::{Arc, Mutex, OnceLock},
@@ -16,9 +17,9 @@ use manylane::{
 };
 
 use crate::{
-    Config, Done, Error, Explanation, Function, Progress, Share, Source,
+    Config, Done, Error, Explanation, Function, Piece, PipeError, Progress, Share, Source,
     fleet::Fleet,
-    plan,
+    pipe, plan,
     runtime::{Pool, lock},
     sm2, sources,
     together::{self, Crew, Job},
@@ -257,6 +258,44 @@ impl Engine {
         let sources = sources.into_iter();
         let crew = self.crew();
         sources::run(&crew, function, progress, sources, on_done)
+    }
+
+    /// Reads a stream in pieces of `piece_len` bytes, computes them in place on all threads, and writes them
+    /// in order, in bounded memory: two pieces a thread, or fewer if they are very long.
+    ///
+    /// `in_order` gets each piece, in order, as it has been read; what it returns is handed to `apart` with the piece,
+    /// on the same thread, while other threads have other pieces. What depends on pieces before belongs into the former, and all
+    /// else into the latter. A stream of one piece starts no thread; an empty one is an empty piece.
+    ///
+    /// ```
+    /// use manylane::{aes::Aes128, block::Ctr128};
+    /// use manylane_engine::{Engine, Piece, Progress};
+    ///
+    /// let ctr = Ctr128::new(Aes128::new(&[1; 16]), &[2; 16]);
+    /// let apart = |piece: &mut Piece, ()| ctr.xor(piece.index << 20, &mut piece.data);
+    /// let (mut message, mut ciphertext) = (&b"as long as you like"[..], Vec::new());
+    /// let engine = Engine::global();
+    /// engine.pipe(1 << 20, &Progress::new(), &mut message, &mut ciphertext, |_| Ok(()), apart)?;
+    /// # Ok::<(), manylane_engine::PipeError<manylane::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first that comes up in the order of the stream. All pieces before it have been written, if it was not
+    /// the writing that failed, and none after it.
+    ///
+    /// # Panics
+    /// If the reader, the writer or one of the functions does, or `piece_len` is zero.
+    pub fn pipe<X, E: Send>(
+        &self,
+        piece_len: usize,
+        progress: &Progress,
+        reader: &mut (impl Read + Send),
+        writer: &mut (impl Write + Send),
+        in_order: impl FnMut(&mut Piece) -> Result<X, E> + Send,
+        apart: impl Fn(&mut Piece, X) -> Result<(), E> + Sync,
+    ) -> Result<(), PipeError<E>> {
+        let ends = pipe::Ends { reader, writer, progress };
+        pipe::run((&self.pool, self.threads()), piece_len, ends, in_order, apart)
     }
 
     /// Computes a batch on CPU and GPUs, if these are to take part. Whether that was done.

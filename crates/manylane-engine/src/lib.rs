@@ -8,6 +8,8 @@
 //! | digests of many messages in memory, on all cores | [`Engine::hash_many`], [`Engine::hmac_many`] |
 //! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
 //! | SM2 encryption of long messages | [`Engine::encrypt_in_place`], [`Engine::decrypt_in_place`] |
+//! | a file encrypted on all cores, of any length and in bounded memory | [`Engine::encrypt_frame`], [`Engine::decrypt_frame`] |
+//! | a stream computed piece by piece on all cores | [`Engine::pipe`] |
 //! | digests of single messages that arrive from many tasks of a server | [`Batcher`] |
 //! | what would run where, and why | [`Engine::explain`] |
 //! | what ran where | [`Engine::shares`], [`Engine::warnings`] |
@@ -21,7 +23,9 @@ mod cost;
 mod engine;
 mod explain;
 mod fleet;
+pub mod frame;
 mod function;
+mod pipe;
 mod plan;
 mod runtime;
 mod share;
@@ -36,4 +40,5 @@ pub use engine::Engine;
 pub use explain::{Explanation, GpuExplanation};
 pub use fleet::Share;
 pub use function::Function;
+pub use pipe::{Piece, PipeError};
 pub use source::{Done, Progress, Source, Summary};

@@ -39,6 +39,16 @@ pub fn sm2() -> sm2::Sm2 {
     read("sm2.json")
 }
 
+/// `vectors/frame.json`, all its frames.
+///
+/// # Panics
+/// If the file is missing or malformed, or of another version of the format.
+pub fn frames() -> Vec<Frame> {
+    let file: Frames = read("frame.json");
+    assert_eq!(file.format, "mlframe 1");
+    file.frames
+}
+
 /// `vectors/hmac_sm3_wycheproof.json`, all its groups.
 ///
 /// # Panics
@@ -49,6 +59,34 @@ pub fn hmac_sm3_wycheproof() -> Vec<MacGroup> {
     let tests: usize = file.test_groups.iter().map(|group| group.tests.len()).sum();
     assert_eq!(tests, file.number_of_tests, "tests in the Wycheproof file");
     file.test_groups
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frames {
+    format: String,
+    frames: Vec<Frame>,
+}
+
+/// A frame of the message [`painted`]`(length, 0)` under the key `painted(…, 100)` and the AAD
+/// `painted(aad_length, 50)`, with the salt `painted(32, 200)`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frame {
+    /// The suite's name.
+    pub suite: String,
+    /// Two to the power of this is the length of a chunk in bytes.
+    pub chunk_log2: u8,
+    /// Length of the AAD in bytes.
+    pub aad_length: usize,
+    /// Length of the message in bytes.
+    pub length: usize,
+    /// The first bytes of the frame.
+    #[serde(deserialize_with = "hex_array")]
+    pub header: [u8; 76],
+    /// SM3 of the whole frame.
+    #[serde(deserialize_with = "hex_array")]
+    pub frame_sm3: [u8; 32],
 }
 
 /// The contents of `sm3.json`.

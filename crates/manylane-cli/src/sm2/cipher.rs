@@ -1,14 +1,6 @@
 //! What encryption and decryption of streams share.
 
-use std::{
-    fs::File,
-    io::{self, Read},
-    mem,
-    num::NonZeroUsize,
-    panic::resume_unwind,
-    sync::mpsc,
-    thread,
-};
+use std::{mem, num::NonZeroUsize, panic::resume_unwind, sync::mpsc, thread};
 
 use clap::ValueEnum;
 use manylane::sm2::CiphertextForm;
@@ -16,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::Stop;
 use crate::cli;
+pub(super) use crate::filter::{read_full, spool, spooling};
 
 /// Bytes that are read and encrypted at once.
 pub(super) const CHUNK: usize = 1 << 20;
@@ -142,30 +135,6 @@ fn write_behind<E: Send>(
         // What could not be written came before what could not be made.
         Some(written.and(made))
     })
-}
-
-/// Fills the buffer, or reads to the end: the number of bytes.
-pub(super) fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut len = 0;
-    while len < buffer.len() {
-        match reader.read(&mut buffer[len..]) {
-            Ok(0) => break,
-            Ok(read) => len += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(len)
-}
-
-/// A file without a name, in the folder for such files, that only this user may read.
-pub(super) fn spool() -> Result<File, Stop> {
-    tempfile::tempfile().map_err(|error| spooling(&error))
-}
-
-/// Why something could not be kept in a temporary file.
-pub(super) fn spooling(error: &io::Error) -> Stop {
-    Stop::Failed(format!("a temporary file in TMPDIR: {}", crate::show::Reason(error)))
 }
 
 #[cfg(test)]

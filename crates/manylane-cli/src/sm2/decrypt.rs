@@ -17,6 +17,7 @@ use super::{
     keys,
 };
 use crate::{
+    filter::{Kept, is_text, unreadable_for_people},
     output::{Kind, Output},
     progress::{self, Bytes},
     show::Name,
@@ -137,7 +138,7 @@ impl Decryption<'_> {
         if output.is_interactive() {
             return Err(unreadable_for_people());
         }
-        let ciphertext = self.keep(rest, &start, reader)?;
+        let ciphertext = Kept::new(&self.args.streams.input, rest, &start, reader)?;
         if let ([form], true) = (&forms[..], output.is_hidden()) {
             return self.pass(&ciphertext, *form, Some(output))?.map_err(|_| self.bad());
         }
@@ -157,36 +158,11 @@ impl Decryption<'_> {
         output.write_all(message).map_err(Stop::Write)
     }
 
-    /// The ciphertext, of which `start` has been read, where it can be read again.
-    fn keep(
-        &self,
-        rest: Option<(u64, u64)>,
-        start: &[u8],
-        reader: &mut Reader,
-    ) -> Result<Ciphertext, Stop> {
-        // Files that the kernel makes up do not have the length that they say.
-        if let Some((at, len)) = rest.filter(|(_, len)| *len >= start.len() as u64) {
-            let file = reader.file().try_clone().map_err(|error| self.unreadable(&error))?;
-            return Ok(Ciphertext { file, start: at, len });
-        }
-        let mut spool = cipher::spool()?;
-        spool.write_all(start).map_err(|error| cipher::spooling(&error))?;
-        let (mut buffer, mut len) = (vec![0; CHUNK], start.len() as u64);
-        loop {
-            let read = self.read(reader, &mut buffer)?;
-            if read == 0 {
-                return Ok(Ciphertext { file: spool, start: 0, len });
-            }
-            spool.write_all(&buffer[..read]).map_err(|error| cipher::spooling(&error))?;
-            len += read as u64;
-        }
-    }
-
     /// Decrypts all of a ciphertext, whatever it is. What is written to `output` is worth nothing if
     /// that fails.
     fn pass(
         &self,
-        ciphertext: &Ciphertext,
+        ciphertext: &Kept,
         form: CiphertextForm,
         mut output: Option<&mut Output>,
     ) -> Result<Result<(), Error>, Stop> {
@@ -230,7 +206,7 @@ impl Decryption<'_> {
     /// Finds C2; `None` if there is none.
     fn begin<'a>(
         &self,
-        ciphertext: &'a Ciphertext,
+        ciphertext: &'a Kept,
         form: CiphertextForm,
     ) -> Result<Option<Parts<'a>>, Stop> {
         let mut file = &ciphertext.file;
@@ -267,27 +243,9 @@ impl Decryption<'_> {
     }
 }
 
-/// A ciphertext that can be read again.
-struct Ciphertext {
-    file: File,
-    /// Where it begins.
-    start: u64,
-    len: u64,
-}
-
 /// A ciphertext whose C2 is to be read next.
 struct Parts<'a> {
     head: ReadHead,
     c2_len: u64,
     file: &'a File,
-}
-
-/// Whether a terminal shows it as it is.
-fn is_text(message: &[u8]) -> bool {
-    let is_shown = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
-    std::str::from_utf8(message).is_ok_and(|text| text.chars().all(is_shown))
-}
-
-fn unreadable_for_people() -> Stop {
-    Stop::usage("no binary data, nor a long message, to a terminal: use -o FILE")
 }

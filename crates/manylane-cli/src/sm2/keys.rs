@@ -1,9 +1,7 @@
 //! `manylane sm2 keygen`, `pub` and `convert`; keys as the other verbs read them.
 
 use std::{
-    fs::File,
-    io::{self, Read as _, Write as _},
-    os::fd::AsFd as _,
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
@@ -23,13 +21,13 @@ use super::{
     refuse_terminal,
 };
 use crate::{
+    filter::read_secret,
     output::{Kind, Output},
-    show::{Name, Reason},
-    standard,
+    show::Name,
 };
 
 /// Bytes of the longest key file.
-const LONGEST: u64 = 1 << 20;
+const LONGEST: usize = 1 << 20;
 
 /// Make a new key pair
 ///
@@ -261,22 +259,7 @@ pub(super) fn public_key(path: &Path) -> Result<PublicKey, Stop> {
 }
 
 fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, Stop> {
-    let open = || match path.as_os_str() == "-" {
-        true => {
-            standard::input()?;
-            Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
-        }
-        false => File::open(path),
-    };
-    // All the room at once: growing would leave copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST as usize + 1));
-    open()
-        .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
-        .map_err(|error| unusable(path, &Reason(&error)))?;
-    match bytes.len() as u64 > LONGEST {
-        true => Err(unusable(path, &format_args!("longer than {LONGEST} bytes"))),
-        false => Ok(bytes),
-    }
+    read_secret(path, LONGEST)
 }
 
 /// A key as it is written.

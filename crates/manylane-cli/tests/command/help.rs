@@ -17,7 +17,7 @@ fn help_says_what_matters() {
         assert!(help.contains(words), "{words}");
     }
     let all = run(command().arg("--help"), b"").is_fine().text();
-    for verb in ["sum", "sm2", "bench", "info", "completions", "man"] {
+    for verb in ["sum", "sm2", "aes", "sm4", "bench", "info", "completions", "man"] {
         assert!(all.contains(&format!("\n  {verb} ")), "{verb}: {all}");
     }
     assert_eq!(
@@ -36,6 +36,24 @@ fn help_says_what_others_can_decrypt() {
         let help = run(command().args(["help", "sm2", verb]), b"").is_fine().text();
         for words in ["Examples:", "Exit status:", &format!("  manylane sm2 {verb} ")] {
             assert!(help.contains(words), "{verb}: {words}");
+        }
+    }
+}
+
+#[test]
+fn help_says_what_pipes_get_and_what_is_raw() {
+    for cipher in ["aes", "sm4"] {
+        for (verb, words) in [
+            ("encrypt", "With --iv (or -m ecb), what comes out is raw"),
+            ("decrypt", "whoever reads the pipe must look at that"),
+        ] {
+            let help = run(command().args(["help", cipher, verb]), b"").is_fine().text();
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            for words in
+                [words, "Examples:", "Exit status:", &format!("manylane {cipher} {verb} -")]
+            {
+                assert!(help.contains(words), "{cipher} {verb}: {words}");
+            }
         }
     }
 }
@@ -72,6 +90,8 @@ fn every_verb_has_a_manual_page() {
         "manylane-info.1",
         "manylane-bench.1",
         "manylane-sm2-verify.1",
+        "manylane-aes-encrypt.1",
+        "manylane-sm4-decrypt.1",
     ] {
         assert!(dir.names().contains(&page.to_owned()), "{page} of {:?}", dir.names());
     }

@@ -1,0 +1,244 @@
+//! What verbs share that read one input and write one output.
+
+use std::{
+    fmt,
+    fs::File,
+    io::{self, Read, Seek as _, SeekFrom, Write as _},
+    os::{fd::AsFd as _, unix::fs::FileExt as _},
+    path::{Path, PathBuf},
+};
+
+use clap::ValueHint;
+use zeroize::Zeroizing;
+
+use crate::{
+    cli::When,
+    complain, exit,
+    output::{self, FileId, Kind, Output},
+    show::{Name, Reason},
+    source::{Input, Reader},
+    standard,
+};
+
+/// What is read, and where the result goes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Streams {
+    /// Write the result to FILE instead of standard output
+    ///
+    /// FILE appears complete or not at all.
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) input: Operand,
+}
+
+/// What is read.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Operand {
+    /// Show progress with the rate, on standard error, for work that takes longer than a second
+    ///
+    /// `auto` shows it only if standard error is a terminal.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    pub(crate) progress: When,
+
+    /// The file to read; standard input if there is none, or for -
+    #[arg(value_name = "FILE", default_value = "-", hide_default_value = true)]
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+}
+
+impl Streams {
+    /// Opens both.
+    pub(crate) fn open(&self, kind: Kind) -> Result<(Reader, Output), Stop> {
+        let output = open_output(kind, self.output.as_deref())?;
+        let reader = self.input.open(output.own_files())?;
+        Ok((reader, output))
+    }
+}
+
+impl Operand {
+    pub(crate) fn open(&self, own: &[FileId]) -> Result<Reader, Stop> {
+        use manylane_engine::Source as _;
+
+        let mut input = Input::given(self.file.clone(), own);
+        input.open().map_err(|error| self.unreadable(&error))
+    }
+
+    /// Refuses to read the key and the input one after the other from the same place.
+    pub(crate) fn keep_apart(&self, key: &Path) -> Result<(), Stop> {
+        match key.as_os_str() == "-" && self.file.as_os_str() == "-" {
+            true => Err(Stop::usage("standard input holds the key already: name a FILE")),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn unreadable(&self, error: &io::Error) -> Stop {
+        self.failed(Reason(error))
+    }
+
+    /// What is wrong with the input.
+    pub(crate) fn failed(&self, why: impl fmt::Display) -> Stop {
+        Stop::Failed(format!("{}: {why}", Name(&self.file)))
+    }
+}
+
+pub(crate) fn open_output(kind: Kind, path: Option<&Path>) -> Result<Output, Stop> {
+    Output::open_as(kind, path).map_err(|error| {
+        let path = path.unwrap_or(Path::new("standard output"));
+        Stop::Usage(match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                format!("{}: exists already; --force replaces it", Name(path))
+            }
+            _ => format!("{}: {}", Name(path), Reason(&error)),
+        })
+    })
+}
+
+/// Refuses to write what is no text to a terminal.
+pub(crate) fn refuse_terminal(output: &Output) -> Result<(), Stop> {
+    match output.is_interactive() {
+        true => Err(Stop::Usage("no binary data to a terminal: use -o FILE".into())),
+        false => Ok(()),
+    }
+}
+
+/// Whether a terminal shows it as it is.
+pub(crate) fn is_text(message: &[u8]) -> bool {
+    let is_shown = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
+    std::str::from_utf8(message).is_ok_and(|text| text.chars().all(is_shown))
+}
+
+pub(crate) fn unreadable_for_people() -> Stop {
+    Stop::usage("no binary data, nor a long message, to a terminal: use -o FILE")
+}
+
+/// Why the command ends early.
+pub(crate) enum Stop {
+    /// It was asked for something that it cannot do.
+    Usage(String),
+    /// The input cannot be read, or is not what it should be.
+    Failed(String),
+    /// The output does not take what is written.
+    Write(io::Error),
+}
+
+impl Stop {
+    pub(crate) fn usage(why: impl fmt::Display) -> Self {
+        Stop::Usage(why.to_string())
+    }
+
+    pub(crate) fn failed(why: impl fmt::Display) -> Self {
+        Stop::Failed(why.to_string())
+    }
+
+    /// The exit status when the command is done or ended early, which is said.
+    pub(crate) fn status(done: Result<(), Stop>) -> u8 {
+        match done {
+            Ok(()) => exit::OK,
+            Err(Stop::Usage(why)) => {
+                complain!("{why}");
+                exit::USAGE
+            }
+            Err(Stop::Failed(why)) => {
+                complain!("{why}");
+                exit::FAILED
+            }
+            Err(Stop::Write(error)) => output::written(Err(error)),
+        }
+    }
+}
+
+/// Reads a file that may hold a key; - is standard input. One that is longer than `longest` bytes is refused.
+pub(crate) fn read_secret(path: &Path, longest: usize) -> Result<Zeroizing<Vec<u8>>, Stop> {
+    let unusable = |why: &dyn fmt::Display| Stop::Usage(format!("{}: {why}", Name(path)));
+    let open = || match path.as_os_str() == "-" {
+        true => {
+            standard::input()?;
+            Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+        }
+        false => File::open(path),
+    };
+    // All the room at once: growing would leave copies behind.
+    let mut bytes = Zeroizing::new(Vec::with_capacity(longest + 1));
+    open()
+        .and_then(|file| file.take(longest as u64 + 1).read_to_end(&mut bytes))
+        .map_err(|error| unusable(&Reason(&error)))?;
+    match bytes.len() > longest {
+        true => Err(unusable(&format_args!("longer than {longest} bytes"))),
+        false => Ok(bytes),
+    }
+}
+
+/// Fills the buffer, or reads to the end: the number of bytes.
+pub(crate) fn read_full(reader: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut len = 0;
+    while len < buffer.len() {
+        match reader.read(&mut buffer[len..]) {
+            Ok(0) => break,
+            Ok(read) => len += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+/// A file without a name, in the folder for such files, that only this user may read.
+pub(crate) fn spool() -> Result<File, Stop> {
+    tempfile::tempfile().map_err(|error| spooling(&error))
+}
+
+/// Why something could not be kept in a temporary file.
+pub(crate) fn spooling(error: &io::Error) -> Stop {
+    Stop::Failed(format!("a temporary file in TMPDIR: {}", Reason(error)))
+}
+
+/// An input that can be read more than once: a ciphertext, since what is kept of a pipe is on a disk.
+pub(crate) struct Kept {
+    pub(crate) file: File,
+    /// Where it begins.
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+}
+
+impl Kept {
+    /// All of the input: `start`, which has been read, and what follows it. `rest` is what the reader said of itself
+    /// before.
+    pub(crate) fn new(
+        operand: &Operand,
+        rest: Option<(u64, u64)>,
+        start: &[u8],
+        reader: &mut Reader,
+    ) -> Result<Self, Stop> {
+        // Files that the kernel makes up do not have the length that they say.
+        if let Some((at, len)) = rest.filter(|(_, len)| *len >= start.len() as u64) {
+            let file = reader.file().try_clone().map_err(|error| operand.unreadable(&error))?;
+            return Ok(Kept { file, start: at, len });
+        }
+        let mut spool = spool()?;
+        spool.write_all(start).map_err(|error| spooling(&error))?;
+        let (mut buffer, mut len) = (vec![0; 1 << 20], start.len() as u64);
+        loop {
+            let read =
+                read_full(reader, &mut buffer).map_err(|error| operand.unreadable(&error))?;
+            if read == 0 {
+                return Ok(Kept { file: spool, start: 0, len });
+            }
+            spool.write_all(&buffer[..read]).map_err(|error| spooling(&error))?;
+            len += read as u64;
+        }
+    }
+
+    /// The file, to be read from the kept input's byte `offset` on.
+    pub(crate) fn at(&self, offset: u64) -> io::Result<&File> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(self.start + offset))?;
+        Ok(file)
+    }
+
+    /// Reads all of `buffer` from the kept input's byte `offset` on, wherever the file is read.
+    pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.file.read_exact_at(buffer, self.start + offset)
+    }
+}
