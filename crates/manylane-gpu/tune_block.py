@@ -47,7 +47,7 @@ def aes_s_box(x):
 
 
 def sm4_affine(x):
-    bit = lambda row: bin(x & turn(0xD3, row)).count("1") & 1
+    bit = lambda row: bin(x & turn(0xA7, row)).count("1") & 1
     return sum(bit(row) << row for row in range(8)) ^ 0xD3
 
 

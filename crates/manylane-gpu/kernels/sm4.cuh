@@ -18,7 +18,7 @@ DEVICE constexpr u32 sm4_product(u32 x, u32 y) {
 DEVICE constexpr u32 sm4_affine(u32 x) {
     u32 y = 0;
     for (u32 row = 0; row < 8; ++row) {
-        u32 sum = x & ((0xd3u << row | 0xd3u >> (8 - row)) & 0xff);
+        u32 sum = x & ((0xa7u << row | 0xa7u >> (8 - row)) & 0xff);
         sum ^= sum >> 4;
         sum ^= sum >> 2;
         y |= ((sum ^ sum >> 1) & 1) << row;
