@@ -23,7 +23,16 @@ struct Image {
     capabilities: [&'static [&'static str]; 2],
 }
 
-const IMAGES: [Image; 3] = [
+/// Which have shared memory for four tables of a block cipher, for two, and for one.
+const TABLES_4: [&[&str]; 2] = [&[], &["80", "87", "90", "100", "103", "110"]];
+const TABLES_2: [&[&str]; 2] =
+    [&["70", "72", "75"], &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"]];
+const TABLES_1: [&[&str]; 2] = [
+    &["60", "61", "62", "70", "72", "75"],
+    &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
+];
+
+const IMAGES: [Image; 9] = [
     Image {
         name: "sm3-plain",
         source: "sm3.cu",
@@ -38,6 +47,42 @@ const IMAGES: [Image; 3] = [
             &["70", "72", "75"],
             &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
         ],
+    },
+    Image {
+        name: "aes-4",
+        source: "aes.cu",
+        options: &["-DONLY_TABLES=4"],
+        capabilities: TABLES_4,
+    },
+    Image {
+        name: "aes-2",
+        source: "aes.cu",
+        options: &["-DONLY_TABLES=2"],
+        capabilities: TABLES_2,
+    },
+    Image {
+        name: "aes-1",
+        source: "aes.cu",
+        options: &["-DONLY_TABLES=1"],
+        capabilities: TABLES_1,
+    },
+    Image {
+        name: "sm4-4",
+        source: "sm4.cu",
+        options: &["-DONLY_TABLES=4"],
+        capabilities: TABLES_4,
+    },
+    Image {
+        name: "sm4-2",
+        source: "sm4.cu",
+        options: &["-DONLY_TABLES=2"],
+        capabilities: TABLES_2,
+    },
+    Image {
+        name: "sm4-1",
+        source: "sm4.cu",
+        options: &["-DONLY_TABLES=1"],
+        capabilities: TABLES_1,
     },
     Image {
         name: "comparators",

@@ -18,14 +18,19 @@
 //! Every kernel but those of [`Comparators`] computes known answers on a device before its first use
 //! there.
 
+mod aes;
+mod block;
 mod comparators;
 mod compile;
 mod error;
 mod ring;
 mod runtime;
 mod sm3;
+mod sm4;
 mod tuning;
 
+pub use aes::{Aes, AesKeys};
+pub use block::{Counter, CounterWidth, Tables};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
 pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
@@ -33,3 +38,4 @@ pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };
 pub use sm3::{DeviceMessages, KernelInfo, Layout, Sm3, Workspace};
+pub use sm4::{Sm4, Sm4Keys};
