@@ -55,12 +55,15 @@ AES_S = [aes_s_box(y) for y in inverses(0x11B)]
 AES_INVERSE_S = [AES_S.index(x) for x in range(256)]
 _INVERSES = inverses(0x1F5)
 SM4_S = [sm4_affine(_INVERSES[sm4_affine(x)]) for x in range(256)]
+TIMES = {factor: [product(x, factor, 0x11B) for x in range(256)] for factor in range(1, 15)}
 MIX, UNMIX = (2, 3, 1, 1), (14, 11, 13, 9)
 
 
 def mix(column, factors):
-    cell = lambda row: [product(column[i], factors[(i - row) % 4], 0x11B) for i in range(4)]
-    return bytes(a ^ b ^ c_ ^ d for a, b, c_, d in map(cell, range(4)))
+    a, b, c_, d = (TIMES[factor] for factor in factors)
+    w, x, y, z = column
+    return bytes((a[w] ^ b[x] ^ c_[y] ^ d[z], d[w] ^ a[x] ^ b[y] ^ c_[z],
+                  c_[w] ^ d[x] ^ a[y] ^ b[z], b[w] ^ c_[x] ^ d[y] ^ a[z]))
 
 
 class Aes:
@@ -179,6 +182,10 @@ class Bench:
         self.sms = cuda.attribute(16)
         self.begin, self.end = cuda.event(), cuda.event()
 
+    def data_block(self, i):
+        at = 16 * i % self.PERIOD
+        return self.block[at:at + 16]
+
     def check(self, kernel, block):
         """What is wrong, or None: the whole buffer, and few blocks in the middle of a row."""
         for size, low in ((self.size, 0), (self.size, 0x00FEDC7B), (16 * 5, 0xFFFFFF01),
@@ -188,8 +195,8 @@ class Bench:
             kernel.launch(self, block, size, counter)
             self.cuda.cuCtxSynchronize()
             blocks = size // 16
-            for i in [0, blocks - 1] + [self.random.randrange(blocks) for _ in range(60)]:
-                data, out = self.block[16 * i % self.PERIOD:][:16], self.cuda.read(self.out + 16 * i, 16)
+            for i in [0, blocks - 1] + [self.random.randrange(blocks) for _ in range(24)]:
+                data, out = self.data_block(i), self.cuda.read(self.out + 16 * i, 16)
                 if not kernel.is_right(data, out, i, counter):
                     return f"block {i} of {blocks} at {low:#x}: {data.hex()} -> {out.hex()}"
             if size < self.size and kernel.mode != "ctr" or size % 16:
