@@ -6,6 +6,7 @@
 
 mod counter;
 mod known_answers;
+mod ring;
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +17,10 @@ use std::{
 
 use zeroize::Zeroize as _;
 
-pub use self::counter::{Counter, CounterWidth};
+pub use self::{
+    counter::{Counter, CounterWidth},
+    ring::{BlockCipher, BlockMode, BlockRing, BlockRingConfig},
+};
 use crate::{
     DeviceId, DevicePointer, Error, Gpu, KernelInfo, Stream, compile,
     runtime::{Kernel, Module, lock},

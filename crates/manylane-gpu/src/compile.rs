@@ -144,12 +144,7 @@ fn image(gpu: &Gpu, ptx: &[u8], unit: &Unit) -> Result<Vec<u8>, Error> {
     image_with(gpu, ptx, unit, tuning(gpu.info()).hip_defines)
 }
 
-fn image_with(
-    gpu: &Gpu,
-    ptx: &[u8],
-    unit: &Unit,
-    hip_defines: &[&str],
-) -> Result<Vec<u8>, Error> {
+fn image_with(gpu: &Gpu, ptx: &[u8], unit: &Unit, hip_defines: &[&str]) -> Result<Vec<u8>, Error> {
     let info = gpu.info();
     match info.id.vendor {
         Vendor::Cuda => inflate(unit, ptx),

@@ -30,7 +30,9 @@ mod sm4;
 mod tuning;
 
 pub use aes::{Aes, AesKeys};
-pub use block::{Counter, CounterWidth, Tables};
+pub use block::{
+    BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth, Tables,
+};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
 pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
