@@ -3,6 +3,7 @@
 #include "core.hpp"
 
 #include "aes.cu"
+#include "block_comparators.cu"
 #include "comparators.cu"
 #include "sm3.cu"
 #include "sm4.cu"
@@ -158,6 +159,14 @@ struct Registration {
         ADD_ALL(4)
         ADD_ALL(2)
         ADD_ALL(1)
+#define ADD_COMPARATORS(bits)                                                                      \
+    ADD(comparator_aes##bits##_steps)                                                              \
+    ADD(comparator_aes##bits##_one_table)                                                          \
+    add("comparator_aes" #bits "_bits", SLICED_THREADS, comparator_aes##bits##_bits);
+        ADD_COMPARATORS(128)
+        ADD_COMPARATORS(192)
+        ADD_COMPARATORS(256)
+#undef ADD_COMPARATORS
 #undef ADD_ALL
 #undef ADD_AES
 #undef ADD

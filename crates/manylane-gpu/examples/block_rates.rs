@@ -9,8 +9,9 @@
 use std::{env, error::Error, thread, time::Instant};
 
 use manylane_gpu::{
-    Aes, AesKeys, BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth,
-    DeviceBuffer, DeviceId, Event, Gpu, PinnedBuffer, Sm4, Sm4Keys, Stream, Tables,
+    Aes, AesKeys, BlockCipher, BlockComparator, BlockComparators, BlockMode, BlockRing,
+    BlockRingConfig, Counter, CounterWidth, DeviceBuffer, DeviceId, Event, Gpu, PinnedBuffer, Sm4,
+    Sm4Keys, Stream, Tables,
 };
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -132,6 +133,37 @@ impl Bench {
         Ok(())
     }
 
+    /// AES in counter mode as others have published it.
+    fn comparators(&self, ciphers: &Ciphers) -> Result {
+        let comparators = BlockComparators::new(&self.gpu)?;
+        let (begin, end) = (Event::timed(&self.gpu)?, Event::timed(&self.gpu)?);
+        let len = self.from.len() / (16 << 10) * (16 << 10);
+        let start = Counter::new([0; 16], CounterWidth::Bits32);
+        for which in BlockComparator::ALL {
+            for (keys, name) in ciphers.aes_keys.iter().zip(NAMES) {
+                let mut times = Vec::new();
+                for _ in 0..self.repeats {
+                    for event in [&begin, &end] {
+                        event.record(&self.stream)?;
+                        let (from, to) = (self.from.pointer(), self.to.pointer());
+                        let stream = &self.stream;
+                        // SAFETY: both buffers have so many bytes; synchronised below.
+                        unsafe {
+                            comparators
+                                .apply_ctr(which, stream, keys, &start, from, to, len as u64)?;
+                        }
+                    }
+                    self.stream.synchronize()?;
+                    times.push(f64::from(end.since(&begin)?) / 1e3);
+                }
+                let rate = len as f64 / median(times);
+                let (gigabytes, terabits) = (rate / 1e9, rate * 8e-12);
+                println!("{name:8} {}: {gigabytes:.1} GB/s, {terabits:.3} Tbit/s", which.name());
+            }
+        }
+        Ok(())
+    }
+
     /// Seconds of copying that much in and out at once, without any work on it.
     fn plain_copies(&mut self, from: &PinnedBuffer, out: &mut PinnedBuffer) -> Result<f64> {
         let streams = [Stream::new(&self.gpu)?, Stream::new(&self.gpu)?];
@@ -201,6 +233,7 @@ fn main() -> Result {
             bench.in_device_memory(&Ciphers::new(&gpu, tables, threads)?, threads)?;
         }
     }
+    bench.comparators(&Ciphers::new(&gpu, best, 1024)?)?;
     for kernel in [Aes::new(&gpu)?.kernels()?, Sm4::new(&gpu)?.kernels()?].concat() {
         println!(
             "{}: {} registers, {} bytes spilled",

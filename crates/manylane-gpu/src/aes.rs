@@ -57,6 +57,11 @@ impl AesKeys {
         &self.encrypt
     }
 
+    /// 0, 1 or 2 for keys of 128, 192 or 256 bits.
+    pub(crate) fn size(&self) -> usize {
+        self.size as usize
+    }
+
     /// For those of the inverse cipher.
     pub(crate) fn decrypting(&self) -> &Schedule {
         &self.decrypt
@@ -165,7 +170,7 @@ impl Aes {
         to: DevicePointer,
         blocks: u64,
     ) -> Result<(), Error> {
-        let (number, place) = (keys.size as usize, Place { from, to });
+        let (number, place) = (keys.size(), Place { from, to });
         let Aes { kernels, threads } = self;
         // SAFETY: the caller's, and the kernel is that of the key's size.
         unsafe { kernels.each_block(number, stream, &keys.encrypt, place, blocks, *threads) }
@@ -186,7 +191,7 @@ impl Aes {
         to: DevicePointer,
         blocks: u64,
     ) -> Result<(), Error> {
-        let (number, place) = (3 + keys.size as usize, Place { from, to });
+        let (number, place) = (3 + keys.size(), Place { from, to });
         let Aes { kernels, threads } = self;
         // SAFETY: the caller's, and the kernel is that of the key's size.
         unsafe { kernels.each_block(number, stream, &keys.decrypt, place, blocks, *threads) }
@@ -209,7 +214,7 @@ impl Aes {
         to: DevicePointer,
         len: u64,
     ) -> Result<(), Error> {
-        let (number, place) = (6 + keys.size as usize, Place { from, to });
+        let (number, place) = (6 + keys.size(), Place { from, to });
         let Aes { kernels, threads } = self;
         let schedule = &keys.encrypt;
         // SAFETY: the caller's, and the kernel is that of the key's size.

@@ -127,6 +127,13 @@ impl Schedule {
     }
 }
 
+impl Schedule {
+    /// As a kernel's argument.
+    pub(crate) fn argument(&self) -> *mut c_void {
+        argument(&self.0)
+    }
+}
+
 impl Drop for Schedule {
     fn drop(&mut self) {
         self.0.zeroize();
@@ -141,7 +148,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn check(self) -> Result<(), Error> {
+    pub(crate) fn check(self) -> Result<(), Error> {
         let aligned = |at: DevicePointer| at.0.is_multiple_of(BLOCK_LEN as u64);
         if aligned(self.from) && aligned(self.to) {
             Ok(())
@@ -286,7 +293,7 @@ impl Kernels {
         threads: Option<u32>,
     ) -> Result<(), Error> {
         self.check(stream, place)?;
-        let (shared, keys) = (self.tables.bytes(false), argument(&schedule.0));
+        let (shared, keys) = (self.tables.bytes(false), schedule.argument());
         let mut arguments = [argument(&place.from), argument(&place.to), argument(&blocks), keys];
         let kernel = &self.kernels[number];
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
@@ -319,7 +326,7 @@ impl Kernels {
                 argument(&at.to),
                 argument(&run.len),
                 argument(&run.words),
-                argument(&schedule.0),
+                schedule.argument(),
             ];
             // Lines begin where the counter is a multiple of their length.
             let before = u64::from(run.words[3]) % size;
@@ -357,7 +364,7 @@ pub(crate) fn assert_threads(threads: u32) {
 }
 
 /// A kernel's argument, as the driver takes it.
-fn argument<T>(value: &T) -> *mut c_void {
+pub(crate) fn argument<T>(value: &T) -> *mut c_void {
     ptr::from_ref(value).cast_mut().cast()
 }
 

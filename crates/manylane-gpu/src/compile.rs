@@ -20,7 +20,7 @@ use self::cache::Cache;
 use crate::{
     Error, Gpu, Vendor,
     block::{self, Cipher, Tables},
-    comparators,
+    block_comparators, comparators,
     runtime::{Compiler, Sources, lock},
     tuning::tuning,
 };
@@ -73,6 +73,14 @@ pub(crate) fn block_image(gpu: &Gpu, cipher: Cipher, tables: Tables) -> Result<V
 pub(crate) fn distrust_kept_block(gpu: &Gpu, cipher: Cipher, tables: Tables) -> bool {
     let (unit, defines) = block_unit(cipher, tables);
     distrust(gpu, unit, defines)
+}
+
+/// The kernels of [`BlockComparators`](crate::BlockComparators), likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn block_comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image_with(gpu, block_comparators::PTX, &BLOCK_COMPARATORS, &[])
 }
 
 fn block_unit(cipher: Cipher, tables: Tables) -> (&'static Unit, &'static [&'static str]) {
@@ -130,6 +138,18 @@ const SM4: Unit = Unit {
         ("device.h", kernel!("device.h")),
         ("modes.cuh", kernel!("modes.cuh")),
         ("sm4.cuh", kernel!("sm4.cuh")),
+        ("tables.cuh", kernel!("tables.cuh")),
+    ],
+};
+
+const BLOCK_COMPARATORS: Unit = Unit {
+    name: "block_comparators.cu",
+    source: kernel!("block_comparators.cu"),
+    headers: &[
+        ("aes.cuh", kernel!("aes.cuh")),
+        ("bitsliced.cuh", kernel!("bitsliced.cuh")),
+        ("device.h", kernel!("device.h")),
+        ("modes.cuh", kernel!("modes.cuh")),
         ("tables.cuh", kernel!("tables.cuh")),
     ],
 };

@@ -20,6 +20,7 @@
 
 mod aes;
 mod block;
+mod block_comparators;
 mod comparators;
 mod compile;
 mod error;
@@ -33,6 +34,7 @@ pub use aes::{Aes, AesKeys};
 pub use block::{
     BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth, Tables,
 };
+pub use block_comparators::{BlockComparator, BlockComparators};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
 pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};

@@ -14,8 +14,8 @@ use ctr::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    Aes, AesKeys, Counter, CounterWidth, DeviceBuffer, DeviceId, DevicePointer, Error, Gpu, Sm4,
-    Sm4Keys, Stream, Tables, Vendor,
+    Aes, AesKeys, BlockComparator, BlockComparators, Counter, CounterWidth, DeviceBuffer, DeviceId,
+    DevicePointer, Error, Gpu, Sm4, Sm4Keys, Stream, Tables, Vendor,
 };
 
 /// An emulated device.
@@ -296,6 +296,47 @@ fn thread_blocks_of_other_sizes() {
             assert!(got == want, "{tables:?}, {threads} threads");
         }
     }
+}
+
+#[test]
+fn comparators_compute_the_same() {
+    let bench = Bench::new();
+    let comparators = BlockComparators::new(&bench.gpu).unwrap();
+    let mut random = fastrand::Rng::with_seed(7);
+    for cipher in [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256] {
+        let key = random_bytes(&mut random, cipher.key_len());
+        let keys = AesKeys::new(&expansion::aes(&key)).unwrap();
+        let mut iv: [u8; 16] = random_bytes(&mut random, 16).try_into().unwrap();
+        iv[12..].copy_from_slice(&[0x80, 0x03, 0xfc, 0]);
+        let counter = Counter::new(iv, CounterWidth::Bits32);
+        for (which, count) in BlockComparator::ALL.into_iter().zip([2500, 2500, 5 * 1024]) {
+            let data = random_bytes(&mut random, 16 * count);
+            let want = cipher.key_stream(&key, iv, CounterWidth::Bits32, &data);
+            let mut from = DeviceBuffer::new(&bench.gpu, data.len()).unwrap();
+            let mut to = DeviceBuffer::new(&bench.gpu, data.len()).unwrap();
+            from.write(0, &data, &bench.stream).unwrap();
+            to.fill(0x5a, &bench.stream).unwrap();
+            let (at, len) = (from.pointer(), data.len() as u64);
+            let run = |at: DevicePointer, len| {
+                // SAFETY: both buffers have so many bytes, and are read before they are dropped.
+                unsafe {
+                    let (stream, to) = (&bench.stream, to.pointer());
+                    comparators.apply_ctr(which, stream, &keys, &counter, at, to, len)
+                }
+            };
+            run(at, len).unwrap();
+            let mut got = vec![0; data.len()];
+            to.read(0, &mut got, &bench.stream).unwrap();
+            assert!(got == want, "{cipher:?} {which:?}");
+            for (at, len) in [(at.add(8), len - 16), (at, len - 8)] {
+                assert!(matches!(run(at, len), Err(Error::Input(_))), "{which:?}");
+            }
+            let sliced = matches!(run(at, len - 16), Err(Error::Input(_)));
+            assert_eq!(sliced, which == BlockComparator::Bits);
+        }
+    }
+    let kernels = comparators.kernels().unwrap();
+    assert!(kernels.len() == 9 && kernels.iter().all(|kernel| kernel.block <= kernel.max_block));
 }
 
 #[test]

@@ -58,6 +58,11 @@ impl Counter {
         self.block.to_be_bytes()
     }
 
+    /// The block as the numbers of its four words.
+    pub(crate) fn words(&self) -> [u32; 4] {
+        std::array::from_fn(|i| (self.block >> (96 - 32 * i)) as u32)
+    }
+
     /// The launches for so many bytes.
     ///
     /// # Errors
@@ -73,7 +78,7 @@ impl Counter {
                 return None;
             }
             let counter = first.after(done);
-            let words = std::array::from_fn(|i| (counter.block >> (96 - 32 * i)) as u32);
+            let words = counter.words();
             let until_wrap = (1 << 32) - u64::from(counter.block as u32);
             let count = (blocks - done).min(MOST).min(until_wrap);
             let at = done * BLOCK_LEN as u64;

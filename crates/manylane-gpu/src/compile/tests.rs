@@ -50,6 +50,7 @@ fn the_machines_compiler_takes_the_kernels() {
         std::fs::write(path, &object).unwrap();
     }
     assert!(!code_object(&COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
+    assert!(!code_object(&BLOCK_COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
     for tables in Tables::ALL {
         for cipher in [Cipher::Aes, Cipher::Sm4] {
             let (unit, defines) = block_unit(cipher, tables);
