@@ -2,6 +2,8 @@
 
 #include "core.hpp"
 
+#include <algorithm>
+
 #include "aes.cu"
 #include "block_comparators.cu"
 #include "comparators.cu"
@@ -198,10 +200,12 @@ const Kernel *find_kernel(const std::string &name) {
 
 void run_blocks(const Launch &launch, unsigned blocks, unsigned threads, unsigned shared) {
     // As much as was asked for, so that the sanitizers see what is beyond. Aligned as on a device.
+    constexpr u32 GARBAGE = 0xa5a5a5a5;
+    const Vector garbage = {{GARBAGE, GARBAGE, GARBAGE, GARBAGE}};
     std::vector<Vector> memory((shared + sizeof(Vector) - 1) / sizeof(Vector));
     manylane_shared = reinterpret_cast<u8 *>(memory.data());
     for (unsigned index = 0; index < blocks; ++index) {
-        std::memset(memory.data(), 0xa5, memory.size() * sizeof(Vector));
+        std::fill(memory.begin(), memory.end(), garbage);
         manylane_block = {index, blocks, threads};
         launch.block();
     }
