@@ -105,6 +105,13 @@ DEVICE void store16_once(u8 *at, const Vector &v) {
 DEVICE u32 atomic_add(u32 *at, u32 x) { return atomicAdd(at, x); }
 DEVICE u32 leading_zeros(u32 x) { return __clz(x); }
 
+// The word PLACE + offset bytes into what the launch asked for. What is constant is added to the pointer:
+// the load does that.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *shared, u32 offset) {
+    return *reinterpret_cast<const u32 *>(shared + PLACE + offset);
+}
+
 // Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from
 // the right: one PRMT.
 template <u32 SELECTOR>
@@ -222,6 +229,14 @@ DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
     return __builtin_amdgcn_perm(high, low, selector);
 }
 
+// The word PLACE + offset bytes into what the launch asked for, in kernels that have no other shared
+// memory: there it begins at address 0, which compilers do not know, so that they would add the
+// address for each load.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *, u32 offset) {
+    return *(const __attribute__((address_space(3))) u32 *)(PLACE + offset);
+}
+
 // Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from
 // the right: one v_perm_b32.
 template <u32 SELECTOR>
@@ -239,6 +254,12 @@ DEVICE u32 opaque(u32 x) { return x; }
 DEVICE u32 big_endian_selector(u32 from) { return 8 * from; }
 DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
     return big_endian(static_cast<u32>((static_cast<u64>(high) << 32 | low) >> selector));
+}
+
+// The word PLACE + offset bytes into what the launch asked for.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *shared, u32 offset) {
+    return *reinterpret_cast<const u32 *>(shared + PLACE + offset);
 }
 
 // Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from

@@ -47,11 +47,10 @@ struct Lookup {
         if constexpr (TABLES == 1) {
             // The multiplier adds beside the logic unit.
             const u32 index = permute<0x4440 | BYTE>(x, 0);
-            return at(shared, multiply_add(index, 4 * LANES, lane));
+            return load_shared<0>(shared, multiply_add(index, 4 * LANES, lane));
         } else {
-            // What is constant is added to the pointer: the load does that.
             constexpr u32 place = tables_bytes(2) * (TABLE / 2) + 4 * LANES * (TABLE % 2);
-            return at(shared + place, permute<0x7704 | BYTE << 4>(x, lane));
+            return load_shared<place>(shared, permute<0x7704 | BYTE << 4>(x, lane));
         }
     }
 
@@ -76,10 +75,5 @@ struct Lookup {
             y = rotate_left<8>(y) ^ stored<0, 1>(b);
             return xor3(rotate_left<8>(y), stored<0, 0>(a), rest);
         }
-    }
-
-  private:
-    DEVICE_METHOD static u32 at(const u8 *table, u32 offset) {
-        return *reinterpret_cast<const u32 *>(table + offset);
     }
 };

@@ -51,7 +51,8 @@ fn the_machines_compiler_takes_the_kernels() {
     }
     assert!(!code_object(&COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
     assert!(!code_object(&BLOCK_COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
-    for tables in Tables::ALL {
+    // Four tables have no room in a compute unit.
+    for tables in [Tables::Two, Tables::One] {
         for cipher in [Cipher::Aes, Cipher::Sm4] {
             let (unit, defines) = block_unit(cipher, tables);
             assert!(!code_object(unit, "gfx906", defines, no_cache).unwrap().is_empty());
