@@ -10,7 +10,8 @@ use std::{
 use crate::{Result, cargo, output_of, root, steps::Steps, target_dir};
 
 /// Tests of `manylane-gpu` that run kernels.
-const TESTS: [&str; 4] = ["sm3", "sm3_hip", "comparators", "ring"];
+const TESTS: [&str; 7] =
+    ["sm3", "sm3_hip", "comparators", "ring", "block", "block_hip", "block_ring"];
 
 /// The kernels' function that writes a digest, and a byte behind it written as it was: digests stay
 /// right, but the last one's neighbour is not the kernel's.

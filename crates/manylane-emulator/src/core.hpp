@@ -196,7 +196,7 @@ struct Kernel {
 
 const Kernel *find_kernel(const std::string &name);
 void add_kernel(Kernel kernel);
-void run_blocks(const Launch &launch, unsigned blocks, unsigned threads);
+void run_blocks(const Launch &launch, unsigned blocks, unsigned threads, unsigned shared);
 
 // What was loaded as one, and the kernels of it that were asked for.
 struct Function {
@@ -218,6 +218,6 @@ Function *find_function(Module &module, const std::string &name);
 // Aborts if a launch of it is not done.
 void unload(Module *module);
 int launch(Device &device, const Function &function, unsigned blocks, unsigned threads,
-           Stream *stream, void **arguments);
+           unsigned shared, Stream *stream, void **arguments);
 
 }  // namespace emulator

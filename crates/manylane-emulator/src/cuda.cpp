@@ -414,6 +414,6 @@ EXPORT cuLaunchKernel(const Function *function, unsigned blocks, unsigned, unsig
     }
     return on_current([=](Device &device) {
         device.counts.sharing += shared != 0;
-        return launch(device, *function, blocks, threads, stream, arguments);
+        return launch(device, *function, blocks, threads, shared, stream, arguments);
     });
 }

@@ -368,10 +368,15 @@ EXPORT hipFuncGetAttribute(int *value, int attribute, const Function *function) 
 }
 
 EXPORT hipModuleLaunchKernel(const Function *function, unsigned blocks, unsigned, unsigned,
-                             unsigned threads, unsigned, unsigned, unsigned, Stream *stream,
+                             unsigned threads, unsigned, unsigned, unsigned shared, Stream *stream,
                              void **arguments, void **) {
+    // A compute unit's.
+    constexpr unsigned SHARED_OF_BLOCK = 64 << 10;
+    if (shared > SHARED_OF_BLOCK) {
+        return done(INVALID_VALUE);
+    }
     return on_current([=](Device &device) {
-        return launch(device, *function, blocks, threads, stream, arguments);
+        return launch(device, *function, blocks, threads, shared, stream, arguments);
     });
 }
 

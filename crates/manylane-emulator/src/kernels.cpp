@@ -2,10 +2,16 @@
 
 #include "core.hpp"
 
+#include <algorithm>
+
+#include "aes.cu"
+#include "block_comparators.cu"
 #include "comparators.cu"
 #include "sm3.cu"
+#include "sm4.cu"
 
 thread_local ManylaneBlock manylane_block{};
+thread_local u8 *manylane_shared = nullptr;
 
 namespace emulator {
 namespace {
@@ -75,6 +81,20 @@ void describe(Launch &launch, const Messages &, const Messages &messages, const 
     launch.digests = out;
     launch.digest_count = count;
 }
+// Of block ciphers: what is written is taken for digests, as far as it goes.
+void describe_blocks(Launch &launch, u64 bytes, u8 *out) {
+    launch.bytes = bytes;
+    launch.digests = out;
+    launch.digest_count = bytes / 32;
+}
+template <class Keys>
+void describe(Launch &launch, const u8 *, u8 *out, u64 blocks, const Keys &) {
+    describe_blocks(launch, 16 * blocks, out);
+}
+template <class Keys>
+void describe(Launch &launch, const u8 *, u8 *out, u64 len, const Counter &, const Keys &) {
+    describe_blocks(launch, len, out);
+}
 // Of comparators.
 void describe(Launch &launch, const u8 *, u64 len, u32 count, u8 *out) {
     launch.bytes = len * count;
@@ -127,6 +147,31 @@ struct Registration {
         add("bin_count", 1024, bin_count);
         add("bin_offsets", 1024, bin_offsets);
         add("bin_scatter", 1024, bin_scatter);
+#define ADD(kernel) add(#kernel, BLOCK_THREADS, kernel);
+#define ADD_AES(bits, tables)                                                                      \
+    ADD(aes##bits##_encrypt_##tables)                                                              \
+    ADD(aes##bits##_decrypt_##tables)                                                              \
+    ADD(aes##bits##_ctr_##tables)
+#define ADD_ALL(tables)                                                                            \
+    ADD_AES(128, tables)                                                                           \
+    ADD_AES(192, tables)                                                                           \
+    ADD_AES(256, tables)                                                                           \
+    ADD(sm4_ecb_##tables)                                                                          \
+    ADD(sm4_ctr_##tables)
+        ADD_ALL(4)
+        ADD_ALL(2)
+        ADD_ALL(1)
+#define ADD_COMPARATORS(bits)                                                                      \
+    ADD(comparator_aes##bits##_steps)                                                              \
+    ADD(comparator_aes##bits##_one_table)                                                          \
+    add("comparator_aes" #bits "_bits", SLICED_THREADS, comparator_aes##bits##_bits);
+        ADD_COMPARATORS(128)
+        ADD_COMPARATORS(192)
+        ADD_COMPARATORS(256)
+#undef ADD_COMPARATORS
+#undef ADD_ALL
+#undef ADD_AES
+#undef ADD
         add("comparator_interleaved_4", LARGEST_BLOCK, comparator_interleaved_4);
         add("comparator_interleaved_8", LARGEST_BLOCK, comparator_interleaved_8);
         add("comparator_interleaved_16", LARGEST_BLOCK, comparator_interleaved_16);
@@ -153,11 +198,18 @@ const Kernel *find_kernel(const std::string &name) {
     return nullptr;
 }
 
-void run_blocks(const Launch &launch, unsigned blocks, unsigned threads) {
+void run_blocks(const Launch &launch, unsigned blocks, unsigned threads, unsigned shared) {
+    // As much as was asked for, so that the sanitizers see what is beyond. Aligned as on a device.
+    constexpr u32 GARBAGE = 0xa5a5a5a5;
+    const Vector garbage = {{GARBAGE, GARBAGE, GARBAGE, GARBAGE}};
+    std::vector<Vector> memory((shared + sizeof(Vector) - 1) / sizeof(Vector));
+    manylane_shared = reinterpret_cast<u8 *>(memory.data());
     for (unsigned index = 0; index < blocks; ++index) {
+        std::fill(memory.begin(), memory.end(), garbage);
         manylane_block = {index, blocks, threads};
         launch.block();
     }
+    manylane_shared = nullptr;
 }
 
 }  // namespace emulator

@@ -28,6 +28,8 @@ struct alignas(16) Vector {
     extern "C" __global__ void __launch_bounds__(threads, resident / threads)
 #define CONSTANT static __constant__ const
 #define SHARED(type, name, count) __shared__ type name[count]
+// As many bytes as the launch asked for, 16-byte aligned.
+#define LAUNCH_SHARED(name) extern __shared__ __align__(16) u8 name[]
 #define BARRIER() __syncthreads()
 #define FOR_EACH_THREAD(t) if (const u32 t = threadIdx.x; true)
 #define UNROLL _Pragma("unroll")
@@ -92,8 +94,30 @@ DEVICE Vector load16(const u8 *at) {
 DEVICE void store16(u8 *at, const Vector &v) {
     *reinterpret_cast<uint4 *>(at) = make_uint4(v.x[0], v.x[1], v.x[2], v.x[3]);
 }
+// For what is read once and may be written in place: the read-only path would be wrong.
+DEVICE Vector load16_once(const u8 *at) {
+    const uint4 v = __ldcs(reinterpret_cast<const uint4 *>(at));
+    return {{v.x, v.y, v.z, v.w}};
+}
+DEVICE void store16_once(u8 *at, const Vector &v) {
+    __stcs(reinterpret_cast<uint4 *>(at), make_uint4(v.x[0], v.x[1], v.x[2], v.x[3]));
+}
 DEVICE u32 atomic_add(u32 *at, u32 x) { return atomicAdd(at, x); }
 DEVICE u32 leading_zeros(u32 x) { return __clz(x); }
+
+// The word PLACE + offset bytes into what the launch asked for. What is constant is added to the pointer:
+// the load does that.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *shared, u32 offset) {
+    return *reinterpret_cast<const u32 *>(shared + PLACE + offset);
+}
+
+// Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from
+// the right: one PRMT.
+template <u32 SELECTOR>
+DEVICE u32 permute(u32 low, u32 high) {
+    return __byte_perm(low, high, SELECTOR);
+}
 
 // The same value, of which the compiler knows nothing.
 DEVICE u32 opaque(u32 x) {
@@ -110,6 +134,7 @@ DEVICE u32 opaque(u32 x) {
     extern "C" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define CONSTANT static __attribute__((constant)) const
 #define SHARED(type, name, count) static __attribute__((shared)) type name[count]
+#define LAUNCH_SHARED(name) extern __attribute__((shared)) __attribute__((aligned(16))) u8 name[]
 #define BARRIER() block_barrier()
 #define FOR_EACH_THREAD(t) if (const u32 t = __builtin_amdgcn_workitem_id_x(); true)
 #define UNROLL _Pragma("unroll")
@@ -132,6 +157,7 @@ DEVICE u32 block_count() { return __builtin_amdgcn_grid_size_x() / block_size();
 #define KERNEL(threads, resident) extern "C" void
 #define CONSTANT static const
 #define SHARED(type, name, count) static thread_local type name[count]
+#define LAUNCH_SHARED(name) u8 *const name = manylane_shared
 #define BARRIER()
 #define FOR_EACH_THREAD(t) for (u32 t = 0; t < manylane_block.size; ++t)
 #define UNROLL
@@ -143,6 +169,8 @@ struct ManylaneBlock {
     u32 index, count, size;
 };
 extern "C" thread_local ManylaneBlock manylane_block;
+// The bytes that the launch asked for.
+extern "C" thread_local u8 *manylane_shared;
 
 DEVICE u32 block_index() { return manylane_block.index; }
 DEVICE u32 block_count() { return manylane_block.count; }
@@ -180,6 +208,8 @@ DEVICE u32 load4(const u8 *at) { return *reinterpret_cast<const u32 *>(at); }
 DEVICE u64 load8(const u8 *at) { return *reinterpret_cast<const u64 *>(at); }
 DEVICE Vector load16(const u8 *at) { return *reinterpret_cast<const Vector *>(at); }
 DEVICE void store16(u8 *at, const Vector &v) { *reinterpret_cast<Vector *>(at) = v; }
+DEVICE Vector load16_once(const u8 *at) { return load16(at); }
+DEVICE void store16_once(u8 *at, const Vector &v) { store16(at, v); }
 DEVICE u32 atomic_add(u32 *at, u32 x) { return __atomic_fetch_add(at, x, __ATOMIC_RELAXED); }
 DEVICE u32 leading_zeros(u32 x) { return static_cast<u32>(__builtin_clz(x)); }
 
@@ -199,6 +229,23 @@ DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
     return __builtin_amdgcn_perm(high, low, selector);
 }
 
+// The word PLACE + offset bytes into what the launch asked for, in kernels that have no other shared
+// memory: there it begins at address 0, which compilers do not know, so that they would add the
+// address for each load.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *, u32 offset) {
+    return *(const __attribute__((address_space(3))) u32 *)(PLACE + offset);
+}
+
+// Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from
+// the right: one v_perm_b32.
+template <u32 SELECTOR>
+DEVICE u32 permute(u32 low, u32 high) {
+    constexpr u32 bytes = (SELECTOR & 0xf) | (SELECTOR & 0xf0) << 4 | (SELECTOR & 0xf00) << 8 |
+                          (SELECTOR & 0xf000) << 12;
+    return __builtin_amdgcn_perm(high, low, bytes);
+}
+
 #elif defined(MANYLANE_HOST)
 
 DEVICE u32 opaque(u32 x) { return x; }
@@ -207,6 +254,24 @@ DEVICE u32 opaque(u32 x) { return x; }
 DEVICE u32 big_endian_selector(u32 from) { return 8 * from; }
 DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
     return big_endian(static_cast<u32>((static_cast<u64>(high) << 32 | low) >> selector));
+}
+
+// The word PLACE + offset bytes into what the launch asked for.
+template <u32 PLACE>
+DEVICE u32 load_shared(const u8 *shared, u32 offset) {
+    return *reinterpret_cast<const u32 *>(shared + PLACE + offset);
+}
+
+// Byte i of the result is byte n of `high:low`, n being the i-th hexadecimal digit of SELECTOR from
+// the right.
+template <u32 SELECTOR>
+DEVICE u32 permute(u32 low, u32 high) {
+    const u64 both = static_cast<u64>(high) << 32 | low;
+    u32 out = 0;
+    for (u32 i = 0; i < 4; ++i) {
+        out |= static_cast<u32>(both >> (8 * (SELECTOR >> (4 * i) & 7)) & 0xff) << (8 * i);
+    }
+    return out;
 }
 
 #endif

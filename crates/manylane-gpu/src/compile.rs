@@ -18,7 +18,9 @@ use miniz_oxide::inflate::decompress_to_vec_with_limit;
 
 use self::cache::Cache;
 use crate::{
-    Error, Gpu, Vendor, comparators,
+    Error, Gpu, Vendor,
+    block::{self, Cipher, Tables},
+    block_comparators, comparators,
     runtime::{Compiler, Sources, lock},
     tuning::tuning,
 };
@@ -58,6 +60,42 @@ pub(crate) fn comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
     image(gpu, comparators::PTX, &COMPARATORS)
 }
 
+/// The kernels of a block cipher with so many tables, likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn block_image(gpu: &Gpu, cipher: Cipher, tables: Tables) -> Result<Vec<u8>, Error> {
+    let (unit, defines) = block_unit(cipher, tables);
+    image_with(gpu, block::ptx(cipher, tables), unit, defines)
+}
+
+/// As [`distrust_kept`], of [`block_image`].
+pub(crate) fn distrust_kept_block(gpu: &Gpu, cipher: Cipher, tables: Tables) -> bool {
+    let (unit, defines) = block_unit(cipher, tables);
+    distrust(gpu, unit, defines)
+}
+
+/// The kernels of [`BlockComparators`](crate::BlockComparators), likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn block_comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image_with(gpu, block_comparators::PTX, &BLOCK_COMPARATORS, &[])
+}
+
+fn block_unit(cipher: Cipher, tables: Tables) -> (&'static Unit, &'static [&'static str]) {
+    let unit = match cipher {
+        Cipher::Aes => &AES,
+        Cipher::Sm4 => &SM4,
+    };
+    let defines: &[&str] = match tables {
+        Tables::Four => &["ONLY_TABLES=4"],
+        Tables::Two => &["ONLY_TABLES=2"],
+        Tables::One => &["ONLY_TABLES=1"],
+    };
+    (unit, defines)
+}
+
 /// What is compiled as one, and all that it includes, by name.
 struct Unit {
     name: &'static str,
@@ -82,6 +120,40 @@ const SM3: Unit = Unit {
     ],
 };
 
+const AES: Unit = Unit {
+    name: "aes.cu",
+    source: kernel!("aes.cu"),
+    headers: &[
+        ("aes.cuh", kernel!("aes.cuh")),
+        ("device.h", kernel!("device.h")),
+        ("modes.cuh", kernel!("modes.cuh")),
+        ("tables.cuh", kernel!("tables.cuh")),
+    ],
+};
+
+const SM4: Unit = Unit {
+    name: "sm4.cu",
+    source: kernel!("sm4.cu"),
+    headers: &[
+        ("device.h", kernel!("device.h")),
+        ("modes.cuh", kernel!("modes.cuh")),
+        ("sm4.cuh", kernel!("sm4.cuh")),
+        ("tables.cuh", kernel!("tables.cuh")),
+    ],
+};
+
+const BLOCK_COMPARATORS: Unit = Unit {
+    name: "block_comparators.cu",
+    source: kernel!("block_comparators.cu"),
+    headers: &[
+        ("aes.cuh", kernel!("aes.cuh")),
+        ("bitsliced.cuh", kernel!("bitsliced.cuh")),
+        ("device.h", kernel!("device.h")),
+        ("modes.cuh", kernel!("modes.cuh")),
+        ("tables.cuh", kernel!("tables.cuh")),
+    ],
+};
+
 const COMPARATORS: Unit = Unit {
     name: "comparators.cu",
     source: kernel!("comparators.cu"),
@@ -89,6 +161,10 @@ const COMPARATORS: Unit = Unit {
 };
 
 fn image(gpu: &Gpu, ptx: &[u8], unit: &Unit) -> Result<Vec<u8>, Error> {
+    image_with(gpu, ptx, unit, tuning(gpu.info()).hip_defines)
+}
+
+fn image_with(gpu: &Gpu, ptx: &[u8], unit: &Unit, hip_defines: &[&str]) -> Result<Vec<u8>, Error> {
     let info = gpu.info();
     match info.id.vendor {
         Vendor::Cuda => inflate(unit, ptx),
@@ -96,7 +172,7 @@ fn image(gpu: &Gpu, ptx: &[u8], unit: &Unit) -> Result<Vec<u8>, Error> {
             // A forked child learns here that it has no driver, before it waits for a lock that
             // its parent may have held.
             drop(gpu.bound()?);
-            code_object(unit, &info.architecture, tuning(info).hip_defines, Cache::open)
+            code_object(unit, &info.architecture, hip_defines, Cache::open)
         }
     }
 }
@@ -156,14 +232,18 @@ fn code_object(
 /// Whether the kernels that [`sm3_image`] gave were kept from an earlier process. From now on they
 /// are compiled anew, and replace what was kept.
 pub(crate) fn distrust_kept(gpu: &Gpu) -> bool {
+    distrust(gpu, &SM3, tuning(gpu.info()).hip_defines)
+}
+
+fn distrust(gpu: &Gpu, unit: &Unit, hip_defines: &[&str]) -> bool {
     let info = gpu.info();
     let Some(compiler) = (info.id.vendor == Vendor::Hip).then(Compiler::get).and_then(Result::ok)
     else {
         return false;
     };
-    let options = options(&info.architecture, tuning(info).hip_defines);
+    let options = options(&info.architecture, hip_defines);
     let mut made = lock(&MADE);
-    match made.get_mut(&key(&compiler.identity(), &SM3, &options)) {
+    match made.get_mut(&key(&compiler.identity(), unit, &options)) {
         Some(object @ Made::Kept(_)) => {
             *object = Made::Distrusted;
             true

@@ -1,4 +1,4 @@
-//! SM3 of many messages on GPUs: NVIDIA's through CUDA, AMD's and Hygon's through HIP.
+//! SM3 of many messages, AES and SM4 on GPUs: NVIDIA's through CUDA, AMD's and Hygon's through HIP.
 //!
 //! Building needs no GPU toolkit and running needs none either: the driver is loaded at run time
 //! if it is there, CUDA kernels are embedded as PTX that the driver compiles for its card, and HIP
@@ -9,23 +9,34 @@
 //! | which GPUs there are | [`devices`] |
 //! | digests of messages that are in a GPU's memory | [`Sm3`] |
 //! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
-//! | to measure methods that others have published | [`Comparators`] |
+//! | AES or SM4 (ECB, counter mode) of data that is in a GPU's memory | [`Aes`], [`Sm4`] |
+//! | the same of data in the host's memory | [`BlockRing`] |
+//! | to measure methods that others have published | [`Comparators`], [`BlockComparators`] |
 //!
 //! What hipRTC compiled is kept in `manylane` under `XDG_CACHE_HOME` or `~/.cache`, or in the folder
 //! that `MANYLANE_CACHE` names; `MANYLANE_CACHE=off` keeps nothing. The folder may be deleted at any
 //! time.
 //!
-//! Every kernel but those of [`Comparators`] computes known answers on a device before its first use
+//! Every kernel but those of the comparators computes known answers on a device before its first use
 //! there.
 
+mod aes;
+mod block;
+mod block_comparators;
 mod comparators;
 mod compile;
 mod error;
 mod ring;
 mod runtime;
 mod sm3;
+mod sm4;
 mod tuning;
 
+pub use aes::{Aes, AesKeys};
+pub use block::{
+    BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth, Tables,
+};
+pub use block_comparators::{BlockComparator, BlockComparators};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
 pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
@@ -33,3 +44,4 @@ pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };
 pub use sm3::{DeviceMessages, KernelInfo, Layout, Sm3, Workspace};
+pub use sm4::{Sm4, Sm4Keys};

@@ -236,6 +236,11 @@ impl Gpu {
         self.bound()?.memory()
     }
 
+    /// Bytes of shared memory that a thread block may have at most.
+    pub(crate) fn shared_of_block(&self) -> Result<u32, Error> {
+        self.bound()?.shared_of_block(self.info().id.ordinal)
+    }
+
     /// Whether the driver has page-locked the first and the last of these bytes, so that the
     /// device can copy them without help of a core. `false` where that cannot be told.
     pub fn is_pinned(&self, bytes: &[u8]) -> bool {

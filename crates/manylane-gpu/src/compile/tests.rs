@@ -50,6 +50,14 @@ fn the_machines_compiler_takes_the_kernels() {
         std::fs::write(path, &object).unwrap();
     }
     assert!(!code_object(&COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
+    assert!(!code_object(&BLOCK_COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
+    // Four tables have no room in a compute unit.
+    for tables in [Tables::Two, Tables::One] {
+        for cipher in [Cipher::Aes, Cipher::Sm4] {
+            let (unit, defines) = block_unit(cipher, tables);
+            assert!(!code_object(unit, "gfx906", defines, no_cache).unwrap().is_empty());
+        }
+    }
     let broken = Unit { source: "#include \"sm3.cuh\"\nnonsense", ..SM3 };
     let error = code_object(&broken, "gfx906", &[], no_cache).unwrap_err().to_string();
     assert!(error.contains("nonsense") && error.contains("gfx906"), "{error}");

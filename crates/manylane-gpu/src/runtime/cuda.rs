@@ -467,6 +467,18 @@ impl Driver for Cuda {
         })
     }
 
+    fn shared_of_block(&self, ordinal: u32) -> Result<u32, Error> {
+        let device = self.device(ordinal)?;
+        self.attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device)
+    }
+
+    unsafe fn allow_shared(&self, function: Handle, bytes: u32) -> Result<(), Error> {
+        let attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let function = function.0.cast();
+        // SAFETY: the caller's.
+        unsafe { call!(self, cuFuncSetAttribute(function, attribute, bytes.cast_signed())) }
+    }
+
     unsafe fn shared_to_limit(
         &self,
         function: Handle,

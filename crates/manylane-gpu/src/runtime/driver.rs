@@ -137,6 +137,10 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     unsafe fn unload(&self, module: Handle);
     unsafe fn function(&self, module: Handle, name: &'static str) -> Result<Handle, Error>;
     unsafe fn function_info(&self, function: Handle) -> Result<FunctionInfo, Error>;
+    /// Bytes of dynamic shared memory that a block may have at most, on the device.
+    fn shared_of_block(&self, ordinal: u32) -> Result<u32, Error>;
+    /// From now on launches may ask for so many bytes of dynamic shared memory.
+    unsafe fn allow_shared(&self, function: Handle, bytes: u32) -> Result<(), Error>;
     /// Bytes of dynamic shared memory that a block must ask for so that no more than `blocks` of
     /// them are on a multiprocessor at a time; none if that cannot be had. From now on launches
     /// may ask for as much as the device has.

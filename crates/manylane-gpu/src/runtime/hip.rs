@@ -351,6 +351,16 @@ impl Driver for Hip {
         })
     }
 
+    fn shared_of_block(&self, _: u32) -> Result<u32, Error> {
+        // On all of AMD's and Hygon's that HIP serves.
+        Ok(64 << 10)
+    }
+
+    unsafe fn allow_shared(&self, _: Handle, _: u32) -> Result<(), Error> {
+        // Nothing has to be asked for.
+        Ok(())
+    }
+
     unsafe fn shared_to_limit(&self, _: Handle, _: u32, _: u32) -> Result<Option<u32>, Error> {
         // Nobody has measured whether it pays on AMD's.
         Ok(None)

@@ -182,6 +182,12 @@ impl Kernel {
         unsafe { gpu.bound()?.function_info(self.handle) }
     }
 
+    /// Lets [`launch_sharing`](Self::launch_sharing) ask for so many bytes.
+    pub(crate) fn allow_shared(&self, gpu: &Gpu, bytes: u32) -> Result<(), Error> {
+        // SAFETY: the module is alive, says the type's contract.
+        unsafe { gpu.bound()?.allow_shared(self.handle, bytes) }
+    }
+
     /// Bytes of shared memory with which at most `blocks` thread blocks are on a multiprocessor at
     /// a time, for [`launch_sharing`](Self::launch_sharing); none if that cannot be had.
     pub(crate) fn shared_to_limit(&self, gpu: &Gpu, blocks: u32) -> Result<Option<u32>, Error> {
