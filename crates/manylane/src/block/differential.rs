@@ -175,10 +175,8 @@ fn tweaked<C: Kernels>(
     about: &str,
 ) {
     type Xts<C> = fn(&C, TweakOrder, &mut Block, &mut [Block]);
-    let directions: [(Xts<C>, &dyn Fn(Block) -> Block); 2] =
-        [(C::xts_encrypt, encrypt), (C::xts_decrypt, decrypt)];
     for order in [TweakOrder::Ieee, TweakOrder::Gb] {
-        for (kernel, one) in directions {
+        for (kernel, one) in [(C::xts_encrypt as Xts<C>, encrypt), (C::xts_decrypt, decrypt)] {
             // Both ends of this tweak are ones, so that every product is reduced in either order.
             let first: Block = core::array::from_fn(|i| 0xff - i as u8);
             let (mut expected, mut tweak) = (blocks(count), first);

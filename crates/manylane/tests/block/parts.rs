@@ -22,6 +22,9 @@ fn cut() -> impl Strategy<Value = (usize, Vec<usize>)> {
     })
 }
 
+/// A mode on its way, which takes the next part.
+type Update = Box<dyn FnMut(&mut [u8])>;
+
 /// A mode that changes nothing about the length, in parts.
 fn in_parts<C: Keyed + 'static>(
     mode: Mode,
@@ -31,7 +34,7 @@ fn in_parts<C: Keyed + 'static>(
     cuts: &[usize],
 ) {
     let iv = IV;
-    let update: Box<dyn FnMut(&mut [u8])> = match (mode, direction) {
+    let update: Update = match (mode, direction) {
         (Mode::Cfb, Direction::Encrypt) => {
             let mut mode = cfb::Encryptor::new(cipher, &iv);
             Box::new(move |data| mode.update(data))
@@ -60,9 +63,7 @@ fn in_parts<C: Keyed + 'static>(
     parts(data, cuts).into_iter().for_each(update);
 }
 
-fn counted<C: Keyed + 'static, const BITS: u32>(
-    mut ctr: Ctr<C, BITS>,
-) -> Box<dyn FnMut(&mut [u8])> {
+fn counted<C: Keyed + 'static, const BITS: u32>(mut ctr: Ctr<C, BITS>) -> Update {
     Box::new(move |data| ctr.update(data).unwrap())
 }
 
