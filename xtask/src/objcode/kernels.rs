@@ -151,7 +151,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::aes::vaes::gcm::decrypt_groups", GCM, 20),
     kernel("manylane::aes::vaes::cbc_streams::kernel", STREAMS, 42),
     kernel("manylane::ghash::pclmul::kernel", GHASH, 5),
-    kernel("manylane::ghash::pclmul::fill_powers", &[ToSecret, ToSecret, Public], 0),
+    kernel("manylane::ghash::pclmul::fill_powers", &[ToSecret, Public], 0),
     kernel("manylane::ghash::vpclmul::kernel", GHASH, 4),
     to_kernel("manylane::aes::aesni::encrypt_blocks", ECB),
     to_kernel("manylane::aes::aesni::decrypt_blocks", ECB),

@@ -62,7 +62,7 @@ pub(crate) trait InverseRounds<V: Vector, const G: usize>: Rounds<V, G> {
 /// # Safety
 /// Callers prove that the processor has the machine's instructions, and that `data` is valid for reads
 /// and writes of `N` vectors.
-trait Step<V: Vector, const N: usize> {
+pub(crate) trait Step<V: Vector, const N: usize> {
     unsafe fn step(&mut self, data: *mut Block);
 }
 
@@ -108,36 +108,105 @@ unsafe fn xor<V: Vector, const N: usize>(mut v: [V; N], other: [V; N]) -> [V; N]
     v
 }
 
-/// Full groups of `G` vectors, then of `T`, then the last few blocks in a buffer of `T`.
+/// What a mode does with the blocks behind the last full group.
+///
+/// # Safety
+/// Callers prove that the processor has the machine's instructions.
+pub(crate) trait End<V: Vector, M> {
+    /// Blocks that it works on at once, or of which there are always a multiple.
+    const PART: usize;
+
+    /// Works through `left` blocks at `at`, all in `mode`.
+    unsafe fn finish(mode: &mut M, at: *mut Block, left: usize);
+}
+
+/// Nothing is left: slices have full groups of so many vectors.
+pub(crate) struct Whole<const G: usize>;
+
+impl<V: Vector, M, const G: usize> End<V, M> for Whole<G> {
+    const PART: usize = G * V::BLOCKS;
+
+    #[inline(always)]
+    unsafe fn finish(_: &mut M, _: *mut Block, left: usize) {
+        debug_assert_eq!(left, 0);
+    }
+}
+
+/// `T` vectors at once, the last of which may have fewer blocks.
+pub(crate) struct Parts<const T: usize>;
+
+impl<V: Vector, M: Step<V, T>, const T: usize> End<V, M> for Parts<T> {
+    const PART: usize = T * V::BLOCKS;
+
+    #[inline(always)]
+    unsafe fn finish(mode: &mut M, mut at: *mut Block, mut left: usize) {
+        let part = <Self as End<V, M>>::PART;
+        // SAFETY: `at` has `left` blocks; the rest is the caller's proof.
+        unsafe {
+            while left >= part {
+                mode.step(at);
+                (at, left) = (at.add(part), left - part);
+            }
+            if left > 0 {
+                last_few(mode, at, left);
+            }
+        }
+    }
+}
+
+/// Fewer blocks than `T` vectors have: others are made up, and thrown away. Each is moved by itself, since a copy of
+/// as many bytes as there happen to be is a call.
+///
+/// # Safety
+/// `at` is valid for reads and writes of `left` blocks, at least one; the processor has `V`'s machine.
+#[inline(always)]
+unsafe fn last_few<V: Vector, const T: usize>(
+    mode: &mut impl Step<V, T>,
+    at: *mut Block,
+    left: usize,
+) {
+    let mut spare = [0; 16];
+    let mut places = [[&raw mut spare; 4]; T];
+    for i in 0..T {
+        for block in 0..V::BLOCKS {
+            let n = V::BLOCKS * i + block;
+            if n < left {
+                places[i][block] = at.wrapping_add(n);
+            }
+        }
+    }
+    // SAFETY: all are places of blocks, and the buffer holds `T` vectors; the rest is the caller's proof.
+    unsafe {
+        let mut buffer = [V::gather(places[0]); T];
+        for i in 1..T {
+            buffer[i] = V::gather(places[i]);
+        }
+        mode.step(buffer.as_mut_ptr().cast());
+        for i in 0..T {
+            buffer[i].scatter(places[i]);
+        }
+    }
+}
+
+/// Full groups of `G` vectors, and the rest as `E` has it.
 ///
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-unsafe fn run<V: Vector, const G: usize, const T: usize>(
-    mode: &mut (impl Step<V, G> + Step<V, T>),
+unsafe fn run<V: Vector, M: Step<V, G>, E: End<V, M>, const G: usize>(
+    mode: &mut M,
     data: &mut [Block],
 ) {
-    let (group, part) = (G * V::BLOCKS, T * V::BLOCKS);
+    let group = G * V::BLOCKS;
     let mut left = data.len();
     let mut at = data.as_mut_ptr();
-    // SAFETY: `at` has `left` blocks; a buffer holds `T` vectors, fewer of whose blocks are copied. The
-    // rest is the caller's proof.
+    // SAFETY: `at` has `left` blocks; the rest is the caller's proof.
     unsafe {
         while left >= group {
-            Step::<V, G>::step(mode, at);
+            mode.step(at);
             (at, left) = (at.add(group), left - group);
         }
-        while left >= part {
-            Step::<V, T>::step(mode, at);
-            (at, left) = (at.add(part), left - part);
-        }
-        if left > 0 {
-            let mut buffer = [V::splat(&[0; 16]); T];
-            let blocks: *mut Block = buffer.as_mut_ptr().cast();
-            blocks.copy_from_nonoverlapping(at, left);
-            Step::<V, T>::step(mode, blocks);
-            at.copy_from_nonoverlapping(blocks, left);
-        }
+        E::finish(mode, at, left);
     }
 }
 
@@ -155,7 +224,7 @@ unsafe fn before<V: Vector, const N: usize>(first: V, data: *const Block) -> [V;
     v
 }
 
-struct Ecb<'a, R, const ENCRYPT: bool>(&'a R);
+pub(crate) struct Ecb<'a, R, const ENCRYPT: bool>(&'a R);
 
 impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const ENCRYPT: bool> Step<V, N>
     for Ecb<'_, R, ENCRYPT>
@@ -175,18 +244,19 @@ impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const ENCRYPT: bool> Ste
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-pub(crate) unsafe fn ecb<V, R, const G: usize, const T: usize, const ENCRYPT: bool>(
-    rounds: &R,
+pub(crate) unsafe fn ecb<'a, V, R, E, const G: usize, const ENCRYPT: bool>(
+    rounds: &'a R,
     data: &mut [Block],
 ) where
     V: Vector,
-    R: InverseRounds<V, G> + InverseRounds<V, T>,
+    R: InverseRounds<V, G>,
+    E: End<V, Ecb<'a, R, ENCRYPT>>,
 {
     // SAFETY: the caller's proof.
-    unsafe { run::<V, G, T>(&mut Ecb::<R, ENCRYPT>(rounds), data) }
+    unsafe { run::<V, _, E, G>(&mut Ecb::<R, ENCRYPT>(rounds), data) }
 }
 
-struct Ctr<'a, V, R> {
+pub(crate) struct Ctr<'a, V, R> {
     rounds: &'a R,
     counters: V,
 }
@@ -216,23 +286,24 @@ impl<V: Vector, R: Rounds<V, N>, const N: usize> Step<V, N> for Ctr<'_, V, R> {
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-pub(crate) unsafe fn xor_counters<V, R, const G: usize, const T: usize>(
-    rounds: &R,
+pub(crate) unsafe fn xor_counters<'a, V, R, E, const G: usize>(
+    rounds: &'a R,
     counter: &Block,
     data: &mut [Block],
 ) where
     V: Vector,
-    R: Rounds<V, G> + Rounds<V, T>,
+    R: Rounds<V, G>,
+    E: End<V, Ctr<'a, V, R>>,
 {
     // SAFETY: the caller's proof.
     unsafe {
         let counters = V::counting(counter);
-        run::<V, G, T>(&mut Ctr { rounds, counters }, data);
+        run::<V, _, E, G>(&mut Ctr { rounds, counters }, data);
     }
 }
 
 /// CBC or CFB, decrypted: `before` ends with the ciphertext block before the next one.
-struct Chained<'a, V, R, const CFB: bool> {
+pub(crate) struct Chained<'a, V, R, const CFB: bool> {
     rounds: &'a R,
     before: V,
 }
@@ -263,25 +334,26 @@ impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const CFB: bool> Step<V,
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-pub(crate) unsafe fn decrypt_chained<V, R, const G: usize, const T: usize, const CFB: bool>(
-    rounds: &R,
+pub(crate) unsafe fn decrypt_chained<'a, V, R, E, const G: usize, const CFB: bool>(
+    rounds: &'a R,
     iv: &mut Block,
     data: &mut [Block],
 ) where
     V: Vector,
-    R: InverseRounds<V, G> + InverseRounds<V, T>,
+    R: InverseRounds<V, G>,
+    E: End<V, Chained<'a, V, R, CFB>>,
 {
     let Some(&last) = data.last() else { return };
     // SAFETY: the caller's proof.
     unsafe {
         let before = V::splat(iv);
-        run::<V, G, T>(&mut Chained::<V, R, CFB> { rounds, before }, data);
+        run::<V, _, E, G>(&mut Chained::<V, R, CFB> { rounds, before }, data);
     }
     *iv = last;
 }
 
 /// XTS: the tweaks of the next eight blocks, of which as many vectors count as these are.
-struct Xts<'a, V, R, const GB: bool, const ENCRYPT: bool> {
+pub(crate) struct Xts<'a, V, R, const GB: bool, const ENCRYPT: bool> {
     rounds: &'a R,
     tweaks: [V; 8],
 }
@@ -313,20 +385,14 @@ impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const GB: bool, const EN
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-pub(crate) unsafe fn xts<
-    V,
-    R,
-    const G: usize,
-    const T: usize,
-    const GB: bool,
-    const ENCRYPT: bool,
->(
-    rounds: &R,
+pub(crate) unsafe fn xts<'a, V, R, E, const G: usize, const GB: bool, const ENCRYPT: bool>(
+    rounds: &'a R,
     tweak: &mut Block,
     data: &mut [Block],
 ) where
     V: Vector,
-    R: InverseRounds<V, G> + InverseRounds<V, T>,
+    R: InverseRounds<V, G>,
+    E: End<V, Xts<'a, V, R, GB, ENCRYPT>>,
 {
     let order = if GB { TweakOrder::Gb } else { TweakOrder::Ieee };
     let mut first = first_tweaks(order, tweak);
@@ -338,15 +404,14 @@ pub(crate) unsafe fn xts<
             tweaks[i] = V::load(first.as_ptr().add(V::BLOCKS * i));
         }
         let mut mode = Xts::<V, R, GB, ENCRYPT> { rounds, tweaks };
-        let part = T * V::BLOCKS;
-        let (whole, rest) = data.split_at_mut(data.len() / part * part);
-        run::<V, G, T>(&mut mode, whole);
+        let (whole, rest) = data.split_at_mut(data.len() / E::PART * E::PART);
+        run::<V, _, E, G>(&mut mode, whole);
         mode.tweaks[0].store(first.as_mut_ptr());
         *tweak = first[0];
         for _ in 0..rest.len() {
             *tweak = times_alpha(order, tweak);
         }
-        run::<V, T, T>(&mut mode, rest);
+        E::finish(&mut mode, rest.as_mut_ptr(), rest.len());
     }
 }
 
@@ -469,6 +534,7 @@ impl<const L: usize> Places<L> {
     ///
     /// # Panics
     /// Unless there are `L` slices, and those not empty of one length.
+    #[inline(always)]
     pub(crate) fn new(data: &mut [&mut [Block]], spare: &mut Block) -> Self {
         assert_eq!(data.len(), L);
         let blocks = data.iter().map(|data| data.len()).max().unwrap_or(0);
@@ -540,39 +606,39 @@ macro_rules! kernels {
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Encrypts every block by itself.
             encrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
-                $vector, _, $group, $part, true>(&$rounds(key), data));
+                $vector, _, lanes::Parts<$part>, $group, true>(&$rounds(key), data));
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts every block by itself.
             decrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
-                $vector, _, $group, $part, false>(&$rounds(key), data));
+                $vector, _, lanes::Parts<$part>, $group, false>(&$rounds(key), data));
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Xors the key stream of `counter` and on into `data`.
             xor_counters(key, counter: &Block, data: &mut [Block]) => lanes::xor_counters::<
-                $vector, _, $group, $part>(&$rounds(key), counter, data));
+                $vector, _, lanes::Parts<$part>, $group>(&$rounds(key), counter, data));
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts CBC; `iv` becomes the last ciphertext block.
             cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
-                $vector, _, $group, $part, false>(&$rounds(key), iv, data));
+                $vector, _, lanes::Parts<$part>, $group, false>(&$rounds(key), iv, data));
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts CFB; `iv` becomes the last ciphertext block.
             cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
-                $vector, _, $group, $part, true>(&$rounds(key), iv, data));
+                $vector, _, lanes::Parts<$part>, $group, true>(&$rounds(key), iv, data));
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Encrypts XTS blocks; `tweak` becomes that of the next.
             xts_encrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
                 data: &mut [Block]) => match order {
-                TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, true>(
+                TweakOrder::Ieee => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, false, true>(
                     &$rounds(key), tweak, data),
-                TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, true>(
+                TweakOrder::Gb => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, true, true>(
                     &$rounds(key), tweak, data),
             });
         $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
             /// Decrypts XTS blocks; `tweak` becomes that of the next.
             xts_decrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
                 data: &mut [Block]) => match order {
-                TweakOrder::Ieee => lanes::xts::<$vector, _, $group, $part, false, false>(
+                TweakOrder::Ieee => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, false, false>(
                     &$rounds(key), tweak, data),
-                TweakOrder::Gb => lanes::xts::<$vector, _, $group, $part, true, false>(
+                TweakOrder::Gb => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, true, false>(
                     &$rounds(key), tweak, data),
             });
     };

@@ -154,14 +154,15 @@ unsafe fn products<V: Clmul>(
     }
 }
 
-/// The powers of `h` up to H to the `count`, each divided by x: H itself the last, the others in front of it.
+/// The powers of H up to the `count`, each divided by x: H itself, which is there as a block, becomes the last, the
+/// others stand in front of it.
 ///
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
-pub(super) unsafe fn fill<V: Clmul<One = V>>(h: &Block, powers: &mut Powers, count: usize) {
+pub(super) unsafe fn fill<V: Clmul<One = V>>(powers: &mut Powers, count: usize) {
     // Bits turned around: to divide by x is to move up, and x⁻¹ is x¹²⁷ + x⁶ + x + 1.
-    let h = u128::from_be_bytes(*h);
+    let h = u128::from_be_bytes(powers.0[POWERS - 1]);
     let divided = h << 1 ^ (h >> 127).wrapping_neg() & (1 | 0xc2 << 120);
     powers.0[POWERS - 1] = divided.to_le_bytes();
     for i in 2..=count {

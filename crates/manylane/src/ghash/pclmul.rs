@@ -4,7 +4,7 @@
 use ::core::arch::x86_64::*;
 
 use super::{
-    Block, Powers,
+    Block, POWERS, Powers,
     lanes::{self, Clmul},
 };
 use crate::cpu::Aesni;
@@ -106,14 +106,15 @@ unsafe fn turn() -> __m128i {
 
 /// Makes `count` powers of H.
 pub(super) fn fill(_: Aesni, h: &Block, powers: &mut Powers, count: usize) {
+    powers.0[POWERS - 1] = *h;
     // SAFETY: the token proves the features.
-    unsafe { fill_powers(h, powers, count) }
+    unsafe { fill_powers(powers, count) }
 }
 
 #[target_feature(enable = "pclmulqdq,ssse3")]
-fn fill_powers(h: &Block, powers: &mut Powers, count: usize) {
+fn fill_powers(powers: &mut Powers, count: usize) {
     // SAFETY: the features are enabled here.
-    unsafe { lanes::fill::<__m128i>(h, powers, count) }
+    unsafe { lanes::fill::<__m128i>(powers, count) }
 }
 
 /// Makes the powers that [`update`] uses.

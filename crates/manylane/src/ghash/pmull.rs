@@ -4,7 +4,7 @@
 use ::core::arch::{aarch64::*, asm};
 
 use super::{
-    Block, Powers,
+    Block, POWERS, Powers,
     lanes::{self, Clmul},
 };
 use crate::cpu::Armaes;
@@ -136,14 +136,15 @@ impl Clmul for uint8x16_t {
 
 /// Makes the powers that [`update`] uses.
 pub(super) fn prepare(_: Armaes, h: &Block, powers: &mut Powers) {
+    powers.0[POWERS - 1] = *h;
     // SAFETY: the token proves the features.
-    unsafe { fill_powers(h, powers) }
+    unsafe { fill_powers(powers) }
 }
 
 #[target_feature(enable = "neon,aes")]
-fn fill_powers(h: &Block, powers: &mut Powers) {
+fn fill_powers(powers: &mut Powers) {
     // SAFETY: the features are enabled here.
-    unsafe { lanes::fill::<uint8x16_t>(h, powers, GROUP) }
+    unsafe { lanes::fill::<uint8x16_t>(powers, GROUP) }
 }
 
 /// y = (y + block) · H for every block.

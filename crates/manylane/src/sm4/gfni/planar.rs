@@ -17,22 +17,24 @@
 
 use ::core::arch::x86_64::*;
 
-use super::{Gfni, W, matrix};
+use super::{Gfni, matrix};
 use crate::{
     block::{
         Block,
-        lanes::{InverseRounds, Rounds, kernel},
+        lanes::{InverseRounds, Rounds, Whole, kernel},
     },
     ct::wipe_words,
     sm4::{
         affine::AES,
-        body::crypt,
         schedule::{Keys, RoundKeys},
     },
 };
 
 /// Blocks of a group, of which slices must be multiples.
 pub(super) const GROUP: usize = 128;
+
+/// Nothing is left after groups.
+type Groups = Whole<32>;
 
 /// Round keys with each byte four times.
 #[repr(align(64))]
@@ -108,8 +110,7 @@ impl<'a> Planar<'a> {
     /// The processor has AVX-512 F and BW and GFNI.
     #[inline(always)]
     unsafe fn xor_counters(&self, counter: &Block, data: &mut [Block]) {
-        let (groups, rest) = data.as_chunks_mut::<GROUP>();
-        assert!(rest.is_empty());
+        let (groups, _) = data.as_chunks_mut::<GROUP>();
         let [.., a, b, c, d] = *counter;
         let mut low = u32::from_be_bytes([a, b, c, d]);
         // SAFETY: the vectors of a group are read and written; the rest is the caller's proof.
@@ -124,13 +125,8 @@ impl<'a> Planar<'a> {
                 low = low.wrapping_add(GROUP as u32);
                 self.rounds(&mut x);
                 let at: *mut __m512i = group.as_mut_ptr().cast();
-                for g in 0..2 {
-                    let v = into_blocks(x[g]);
-                    for i in 0..16 {
-                        let at = at.add(16 * g + i);
-                        _mm512_storeu_si512(at, xor(v[i], _mm512_loadu_si512(at)));
-                    }
-                }
+                xor_into(at, into_blocks(x[0]));
+                xor_into(at.add(16), into_blocks(x[1]));
             }
         }
     }
@@ -143,23 +139,11 @@ impl<'a> Planar<'a> {
     unsafe fn crypt(&self, mut v: [__m512i; 32]) -> [__m512i; 32] {
         // SAFETY: the caller's proof.
         unsafe {
-            let mut x = [[v[0]; 16]; 2];
-            for g in 0..2 {
-                for i in 0..16 {
-                    x[g][i] = v[16 * g + i];
-                }
-                x[g] = turn(x[g]);
-                for i in 0..16 {
-                    x[g][i] = entered(x[g][i]);
-                }
-            }
+            let (first, second) = v.split_at_mut(16);
+            let mut x = [from_blocks(first), from_blocks(second)];
             self.rounds(&mut x);
-            for g in 0..2 {
-                let out = into_blocks(x[g]);
-                for i in 0..16 {
-                    v[16 * g + i] = out[i];
-                }
-            }
+            first.copy_from_slice(&into_blocks(x[0]));
+            second.copy_from_slice(&into_blocks(x[1]));
             v
         }
     }
@@ -254,6 +238,24 @@ unsafe fn entered(bytes: __m512i) -> __m512i {
     unsafe { _mm512_gf2p8affine_epi64_epi8::<0>(bytes, matrix(&AES.enter)) }
 }
 
+/// The bytes of 64 blocks.
+///
+/// # Safety
+/// `v` has sixteen vectors; the processor has AVX-512 F and BW and GFNI.
+#[inline(always)]
+unsafe fn from_blocks(v: &[__m512i]) -> [__m512i; 16] {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let mut x = [v[0]; 16];
+        x.copy_from_slice(v);
+        x = turn(x);
+        for i in 0..16 {
+            x[i] = entered(x[i]);
+        }
+        x
+    }
+}
+
 /// The bytes of 64 blocks that have the first twelve in `common`, already in the form of `affine`, and then
 /// the numbers `low`, `low` + 1, …: what [`turn`] would make of such blocks.
 ///
@@ -280,6 +282,21 @@ unsafe fn from_counters(common: &[__m512i; 12], low: u32) -> [__m512i; 16] {
             x[12 + i] = entered(last[i]);
         }
         x
+    }
+}
+
+/// Xors 64 blocks into those at `at`.
+///
+/// # Safety
+/// `at` is valid for reads and writes of 64 blocks; the processor has AVX-512 F.
+#[inline(always)]
+unsafe fn xor_into(at: *mut __m512i, v: [__m512i; 16]) {
+    for i in 0..16 {
+        // SAFETY: the caller's blocks.
+        unsafe {
+            let at = at.add(i);
+            _mm512_storeu_si512(at, xor(v[i], _mm512_loadu_si512(at)));
+        }
     }
 }
 
@@ -358,23 +375,6 @@ impl InverseRounds<__m512i, 32> for Planar<'_> {
     }
 }
 
-/// What remains after groups: nothing, but the functions of `lanes` have a place for it.
-impl Rounds<__m512i, 4> for Planar<'_> {
-    #[inline(always)]
-    unsafe fn encrypt(&self, v: [__m512i; 4]) -> [__m512i; 4] {
-        // SAFETY: the caller's proof.
-        unsafe { crypt::<W, _, 4>(self.keys, v) }
-    }
-}
-
-impl InverseRounds<__m512i, 4> for Planar<'_> {
-    #[inline(always)]
-    unsafe fn decrypt(&self, v: [__m512i; 4]) -> [__m512i; 4] {
-        // SAFETY: the caller's proof.
-        unsafe { crypt::<W, _, 4>(self.keys, v) }
-    }
-}
-
 macro_rules! planar {
     ($($(#[$doc:meta])* $name:ident($key:ident, $($argument:ident: $type:ty),*) => $body:expr;)*) => {$(
         kernel!(
@@ -388,26 +388,26 @@ macro_rules! planar {
 planar! {
     /// Encrypts every block by itself.
     encrypt_blocks(key, data: &mut [Block]) =>
-        lanes::ecb::<__m512i, _, 32, 4, true>(&Planar::new(&key.encrypt), data);
+        lanes::ecb::<__m512i, _, Groups, 32, true>(&Planar::new(&key.encrypt), data);
     /// Decrypts every block by itself.
     decrypt_blocks(key, data: &mut [Block]) =>
-        lanes::ecb::<__m512i, _, 32, 4, false>(&Planar::new(&key.decrypt), data);
+        lanes::ecb::<__m512i, _, Groups, 32, false>(&Planar::new(&key.decrypt), data);
     /// Xors the key stream of `counter` and on into `data`.
     xor_counters(key, counter: &Block, data: &mut [Block]) =>
         Planar::new(&key.encrypt).xor_counters(counter, data);
     /// Decrypts CBC; `iv` becomes the last ciphertext block.
     cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) =>
-        lanes::decrypt_chained::<__m512i, _, 32, 4, false>(&Planar::new(&key.decrypt), iv, data);
+        lanes::decrypt_chained::<__m512i, _, Groups, 32, false>(&Planar::new(&key.decrypt), iv, data);
     /// Decrypts CFB; `iv` becomes the last ciphertext block.
     cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) =>
-        lanes::decrypt_chained::<__m512i, _, 32, 4, true>(&Planar::new(&key.encrypt), iv, data);
+        lanes::decrypt_chained::<__m512i, _, Groups, 32, true>(&Planar::new(&key.encrypt), iv, data);
     /// Encrypts XTS blocks; `tweak` becomes that of the next.
     xts_encrypt(key, order: crate::block::TweakOrder, tweak: &mut Block, data: &mut [Block]) => {
         let planar = Planar::new(&key.encrypt);
         match order {
             TweakOrder::Ieee =>
-                lanes::xts::<__m512i, _, 32, 4, false, true>(&planar, tweak, data),
-            TweakOrder::Gb => lanes::xts::<__m512i, _, 32, 4, true, true>(&planar, tweak, data),
+                lanes::xts::<__m512i, _, Groups, 32, false, true>(&planar, tweak, data),
+            TweakOrder::Gb => lanes::xts::<__m512i, _, Groups, 32, true, true>(&planar, tweak, data),
         }
     };
     /// Decrypts XTS blocks; `tweak` becomes that of the next.
@@ -415,8 +415,8 @@ planar! {
         let planar = Planar::new(&key.decrypt);
         match order {
             TweakOrder::Ieee =>
-                lanes::xts::<__m512i, _, 32, 4, false, false>(&planar, tweak, data),
-            TweakOrder::Gb => lanes::xts::<__m512i, _, 32, 4, true, false>(&planar, tweak, data),
+                lanes::xts::<__m512i, _, Groups, 32, false, false>(&planar, tweak, data),
+            TweakOrder::Gb => lanes::xts::<__m512i, _, Groups, 32, true, false>(&planar, tweak, data),
         }
     };
 }
