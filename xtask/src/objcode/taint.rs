@@ -395,9 +395,11 @@ impl<'c, F: Fn(u64) -> Callee<'c>> Walk<F> {
             state.set(Register::RSP, Value::Frame(base, offset + change));
         }
         // A shift by a count that may be zero may leave all flags alone.
-        let sometimes = (0..instruction.op_count()).any(|i| {
-            instruction.op_kind(i) == OpKind::Register && instruction.op_register(i) == Register::CL
-        });
+        let sometimes = is_shift(instruction)
+            && (0..instruction.op_count()).any(|i| {
+                instruction.op_kind(i) == OpKind::Register
+                    && instruction.op_register(i) == Register::CL
+            });
         for (bit, flag) in state.flags.iter_mut().enumerate() {
             if instruction.rflags_modified() >> bit & 1 == 1 {
                 *flag = if sometimes { read.max(*flag) } else { read };
@@ -500,12 +502,35 @@ fn moved(instruction: &Instruction, state: &State) -> Option<Value> {
     }
 }
 
+fn is_shift(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    matches!(instruction.mnemonic(), Rcl | Rcr | Rol | Ror | Sal | Sar | Shl | Shld | Shr | Shrd)
+}
+
 /// Instructions whose duration depends on their operands on some processor. Repeated string
 /// instructions take a time that their count and, when comparing, their data decide.
 fn takes_its_time(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     if instruction.has_rep_prefix() || instruction.has_repne_prefix() {
         return instruction.is_string_instruction();
+    }
+    // Between registers these take the same time whatever the mask; what they touch of memory, it decides.
+    if matches!(
+        instruction.mnemonic(),
+        Vpcompressb
+            | Vpcompressw
+            | Vpcompressd
+            | Vpcompressq
+            | Vcompressps
+            | Vcompresspd
+            | Vpexpandb
+            | Vpexpandw
+            | Vpexpandd
+            | Vpexpandq
+            | Vexpandps
+            | Vexpandpd
+    ) {
+        return (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
     }
     matches!(
         instruction.mnemonic(),
@@ -533,20 +558,8 @@ fn takes_its_time(instruction: &Instruction) -> bool {
             | Fidiv
             | Fidivr
             | Fsqrt
-            | Vpcompressq
-            | Vpcompressw
-            | Vcompressps
-            | Vcompresspd
-            | Vpexpandq
-            | Vpexpandw
-            | Vexpandps
-            | Vexpandpd
             | Vsqrtps
             | Vsqrtpd
-            | Vpcompressd
-            | Vpcompressb
-            | Vpexpandd
-            | Vpexpandb
             | Maskmovdqu
             | Vmaskmovdqu
     )
@@ -585,6 +598,10 @@ mod tests {
         assert_eq!(found(b"\x03\x07\x48\xff\xca\x72\x00\xc3"), [What::Branch]);
         // ... but not the zero flag: jne +0
         assert_eq!(found(b"\x03\x07\x48\xff\xca\x75\x00\xc3"), []);
+        // xor ecx, ecx; add eax, [rdi]; test cl, 3 sets all flags: jne +0
+        assert_eq!(found(b"\x31\xc9\x03\x07\xf6\xc1\x03\x75\x00\xc3"), []);
+        // ... but shl edx, cl may not
+        assert_eq!(found(b"\x31\xc9\x03\x07\xd3\xe2\x75\x00\xc3"), [What::Branch]);
     }
 
     #[test]
@@ -609,6 +626,9 @@ mod tests {
     fn other_plants_are_found() {
         // mov eax, [rdi]; xor edx, edx; div ecx; ret: rcx is an undeclared argument, so secret
         assert_eq!(found(b"\x8b\x07\x31\xd2\xf7\xf1\xc3"), [What::Latency]);
+        // vpexpandq zmm0{k1}, [rdi]: k1 is an undeclared argument too; between registers it passes
+        assert_eq!(found(b"\x62\xf2\xfd\x49\x89\x07\xc3"), [What::Latency]);
+        assert_eq!(found(b"\x62\xf2\xfd\xc9\x89\xc3\xc3"), []);
         // jmp rdx
         assert_eq!(found(b"\xff\xe2"), [What::IndirectJump]);
         // call +0; ret

@@ -367,12 +367,15 @@ impl<V: Vector, R: InverseRounds<V, N>, const N: usize, const GB: bool, const EN
         let order = if GB { TweakOrder::Gb } else { TweakOrder::Ieee };
         // SAFETY: the caller's proof.
         unsafe {
-            let mut tweaks = [self.tweaks[0]; N];
+            let (mut tweaks, mut next) = ([self.tweaks[0]; N], self.tweaks);
             for i in 0..N {
-                tweaks[i] = self.tweaks[i % window];
-                self.tweaks[i % window] = tweaks[i].times_alpha8(order);
+                tweaks[i] = next[i % window];
+                next[i % window] = tweaks[i].times_alpha8(order);
             }
-            self.tweaks[..window].rotate_left(N % window);
+            // The vectors turn by N places; a slice's own rotation would keep them in memory.
+            for i in 0..window {
+                self.tweaks[i] = next[(i + N) % window];
+            }
             let v = xor(load(data), tweaks);
             let v = if ENCRYPT { self.rounds.encrypt(v) } else { self.rounds.decrypt(v) };
             store(xor(v, tweaks), data);

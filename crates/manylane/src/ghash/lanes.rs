@@ -165,9 +165,12 @@ pub(super) unsafe fn fill<V: Clmul<One = V>>(powers: &mut Powers, count: usize) 
     let h = u128::from_be_bytes(powers.0[POWERS - 1]);
     let divided = h << 1 ^ (h >> 127).wrapping_neg() & (1 | 0xc2 << 120);
     powers.0[POWERS - 1] = divided.to_le_bytes();
+    let mut a = 1;
     for i in 2..=count {
         // Of the two, one is a power of two, so that a product waits for few others.
-        let a = i.next_power_of_two() / 2;
+        if i > 2 * a {
+            a *= 2;
+        }
         let [x, y] = [a, i - a].map(|i| &raw const powers.0[POWERS - i]);
         // SAFETY: powers are read and written; the rest is the caller's proof.
         unsafe {
