@@ -114,8 +114,8 @@ const CHAINED: &[Level] = &[ToSecret, ToSecret, ToSecret, Public];
 /// `(keys, order, tweak, blocks, their number)`.
 const XTS: &[Level] = &[ToSecret, Public, ToSecret, ToSecret, Public];
 
-/// `(keys of lanes, their IVs, slices, their number)`.
-const STREAMS: &[Level] = &[ToSecret, ToSecret, ToAddresses, Public];
+/// `(keys of lanes, their IVs, places)`.
+const STREAMS: &[Level] = &[ToSecret, ToSecret, ToAddresses];
 
 /// `(powers of H, hash, blocks, their number)`.
 const GHASH: &[Level] = &[ToSecret, ToSecret, ToSecret, Public];
@@ -139,7 +139,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::aes::aesni::ofb_xor::kernel", CHAINED, 2),
     kernel("manylane::aes::aesni::expand_into", &[ToSecret, Public, ToSecret], 2),
     kernel("manylane::aes::aesni::cbc_mac::kernel", CHAINED, 2),
-    kernel("manylane::aes::aesni::cbc_streams::kernel", STREAMS, 135),
+    kernel("manylane::aes::aesni::cbc_places::kernel", STREAMS, 135),
     kernel("manylane::aes::vaes::encrypt_blocks::kernel", ECB, 19),
     kernel("manylane::aes::vaes::decrypt_blocks::kernel", ECB, 19),
     kernel("manylane::aes::vaes::xor_counters::kernel", CHAINED, 20),
@@ -149,7 +149,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::aes::vaes::xts_decrypt::kernel", XTS, 65),
     kernel("manylane::aes::vaes::gcm::encrypt_groups", GCM, 20),
     kernel("manylane::aes::vaes::gcm::decrypt_groups", GCM, 20),
-    kernel("manylane::aes::vaes::cbc_streams::kernel", STREAMS, 42),
+    kernel("manylane::aes::vaes::cbc_places::kernel", STREAMS, 42),
     kernel("manylane::ghash::pclmul::kernel", GHASH, 5),
     kernel("manylane::ghash::pclmul::fill_powers", &[ToSecret, Public], 0),
     kernel("manylane::ghash::vpclmul::kernel", GHASH, 4),
@@ -160,7 +160,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     to_kernel("manylane::aes::aesni::cfb_decrypt", CHAINED),
     to_kernel("manylane::aes::aesni::xts_encrypt", XTS),
     to_kernel("manylane::aes::aesni::xts_decrypt", XTS),
-    to_kernel("manylane::aes::aesni::cbc_streams", STREAMS),
+    to_kernel("manylane::aes::aesni::cbc_places", STREAMS),
     to_kernel("manylane::aes::vaes::encrypt_blocks", ECB),
     to_kernel("manylane::aes::vaes::decrypt_blocks", ECB),
     to_kernel("manylane::aes::vaes::xor_counters", CHAINED),
@@ -168,7 +168,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     to_kernel("manylane::aes::vaes::cfb_decrypt", CHAINED),
     to_kernel("manylane::aes::vaes::xts_encrypt", XTS),
     to_kernel("manylane::aes::vaes::xts_decrypt", XTS),
-    to_kernel("manylane::aes::vaes::cbc_streams", STREAMS),
+    to_kernel("manylane::aes::vaes::cbc_places", STREAMS),
     to_kernel("manylane::aes::aesni::cbc_encrypt", CHAINED),
     to_kernel("manylane::aes::aesni::cfb_encrypt", CHAINED),
     to_kernel("manylane::aes::aesni::ofb_xor", CHAINED),
@@ -249,7 +249,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm4::aesni::cfb_encrypt::kernel", CHAINED, 0),
     kernel("manylane::sm4::aesni::ofb_xor::kernel", CHAINED, 9),
     kernel("manylane::sm4::aesni::cbc_mac::kernel", CHAINED, 9),
-    kernel("manylane::sm4::aesni::cbc_streams::kernel", STREAMS, 99),
+    kernel("manylane::sm4::aesni::cbc_places::kernel", STREAMS, 99),
     kernel("manylane::sm4::avx2::encrypt_blocks::kernel", ECB, 70),
     kernel("manylane::sm4::avx2::decrypt_blocks::kernel", ECB, 71),
     kernel("manylane::sm4::avx2::xor_counters::kernel", CHAINED, 79),
@@ -262,7 +262,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm4::avx2::cfb_encrypt::kernel", CHAINED, 0),
     kernel("manylane::sm4::avx2::ofb_xor::kernel", CHAINED, 6),
     kernel("manylane::sm4::avx2::cbc_mac::kernel", CHAINED, 9),
-    kernel("manylane::sm4::avx2::cbc_streams::kernel", STREAMS, 99),
+    kernel("manylane::sm4::avx2::cbc_places::kernel", STREAMS, 99),
     kernel("manylane::sm4::aesni::expand", &[ToSecret, ToSecret], 19),
     kernel("manylane::sm4::gfni::by_words::encrypt_blocks::kernel", ECB, 0),
     kernel("manylane::sm4::gfni::by_words::decrypt_blocks::kernel", ECB, 0),
@@ -291,7 +291,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm4::gfni::cfb_encrypt::kernel", CHAINED, 0),
     kernel("manylane::sm4::gfni::ofb_xor::kernel", CHAINED, 0),
     kernel("manylane::sm4::gfni::cbc_mac::kernel", CHAINED, 0),
-    kernel("manylane::sm4::gfni::cbc_streams::kernel", STREAMS, 9),
+    kernel("manylane::sm4::gfni::cbc_places::kernel", STREAMS, 9),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

@@ -5,7 +5,13 @@
 //! it is inlined.
 #![allow(unsafe_code)]
 
+use ::core::marker::PhantomData;
+
 use super::{Block, TweakOrder};
+
+mod machine;
+
+pub(crate) use machine::{kernel, kernels, serial, streams};
 
 /// A vector of one or more whole blocks, in the order of memory.
 ///
@@ -523,28 +529,40 @@ pub(crate) unsafe fn mac<V: Vector, R: Rounds<V, 1>>(rounds: &R, mac: &mut Block
     }
 }
 
-/// Places of messages side by side: where each one's next block is, and whether it goes on.
-pub(crate) struct Places<const L: usize> {
-    next: [*mut Block; L],
-    /// Blocks from one to the next: one, or none in a lane that rests.
-    stride: [usize; L],
+/// Places of messages side by side: where each one's first block is, and whether it goes on.
+pub(crate) struct Places<'a, const L: usize> {
+    first: [*mut Block; L],
+    /// All ones, or zero in a lane that rests.
+    goes_on: [usize; L],
     /// Blocks of every lane that does not rest.
     blocks: usize,
+    borrowed: PhantomData<&'a mut [Block]>,
 }
 
-impl<const L: usize> Places<L> {
+impl<'a, const L: usize> Places<'a, L> {
     /// The places of `data`; `spare` is where a lane that rests works.
     ///
     /// # Panics
     /// Unless there are `L` slices, and those not empty of one length.
-    #[inline(always)]
-    pub(crate) fn new(data: &mut [&mut [Block]], spare: &mut Block) -> Self {
+    pub(crate) fn new(data: &'a mut [&mut [Block]], spare: &'a mut Block) -> Self {
         assert_eq!(data.len(), L);
         let blocks = data.iter().map(|data| data.len()).max().unwrap_or(0);
-        let mut places = Places { next: [spare; L], stride: [0; L], blocks };
+        let mut places =
+            Places { first: [spare; L], goes_on: [0; L], blocks, borrowed: PhantomData };
         for (lane, data) in data.iter_mut().enumerate().filter(|(_, data)| !data.is_empty()) {
             assert_eq!(data.len(), blocks);
-            (places.next[lane], places.stride[lane]) = (data.as_mut_ptr(), 1);
+            (places.first[lane], places.goes_on[lane]) = (data.as_mut_ptr(), usize::MAX);
+        }
+        places
+    }
+
+    /// The places of block `n` of the `count` lanes from `lane` on.
+    #[inline(always)]
+    fn of(&self, n: usize, lane: usize, count: usize) -> [*mut Block; 4] {
+        let place = |lane: usize| self.first[lane].wrapping_add(n & self.goes_on[lane]);
+        let mut places = [place(lane); 4];
+        for i in 1..count {
+            places[i] = place(lane + i);
         }
         places
     }
@@ -553,169 +571,26 @@ impl<const L: usize> Places<L> {
 /// Encrypts CBC messages side by side, `L` in `G` vectors; each of `iv` becomes that of the next part.
 ///
 /// # Safety
-/// The processor has `V`'s machine, and the slices that `places` were made of are borrowed.
+/// The processor has `V`'s machine.
 #[inline(always)]
 pub(crate) unsafe fn cbc_streams<V: Vector, R: Rounds<V, G>, const G: usize, const L: usize>(
     rounds: &R,
     iv: &mut [Block; L],
-    places: Places<L>,
+    places: &Places<'_, L>,
 ) {
     const { assert!(V::BLOCKS * G == L) };
-    let Places { mut next, stride, blocks } = places;
     // SAFETY: each lane has `blocks` blocks, or a spare one; the rest is the caller's proof.
     unsafe {
         let mut v: [V; G] = load(iv.as_ptr());
-        for _ in 0..blocks {
+        for n in 0..places.blocks {
             for i in 0..G {
-                v[i] = v[i].xor(V::gather(of_vector::<V, L>(&next, i)));
+                v[i] = v[i].xor(V::gather(places.of(n, V::BLOCKS * i, V::BLOCKS)));
             }
             v = rounds.encrypt(v);
             for i in 0..G {
-                v[i].scatter(of_vector::<V, L>(&next, i));
-            }
-            for lane in 0..L {
-                next[lane] = next[lane].wrapping_add(stride[lane]);
+                v[i].scatter(places.of(n, V::BLOCKS * i, V::BLOCKS));
             }
         }
         store(v, iv.as_mut_ptr());
     }
 }
-
-/// The places of vector `i`'s blocks.
-#[inline(always)]
-fn of_vector<V: Vector, const L: usize>(next: &[*mut Block; L], i: usize) -> [*mut Block; 4] {
-    let mut places = [next[V::BLOCKS * i]; 4];
-    for block in 1..V::BLOCKS {
-        places[block] = next[V::BLOCKS * i + block];
-    }
-    places
-}
-
-/// The functions of a machine file over everything above. `rounds(&Key)` makes the [`Rounds`], inside the
-/// functions that have the features; full groups have `G` vectors, the last ones `T`.
-///
-/// ```text
-/// kernels! {
-///     token: Vaes, attributes: [target_feature(enable = "avx512f,vaes")],
-///     vector: __m512i, groups: 8, 1,
-///     key: [const N: usize] RoundKeys<N>, rounds: Keys::broadcast,
-/// }
-/// ```
-macro_rules! kernels {
-    (
-        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty, groups: $group:literal, $part:literal,
-        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
-    ) => {
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts every block by itself.
-            encrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
-                $vector, _, lanes::Parts<$part>, $group, true>(&$rounds(key), data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Decrypts every block by itself.
-            decrypt_blocks(key, data: &mut [Block]) => lanes::ecb::<
-                $vector, _, lanes::Parts<$part>, $group, false>(&$rounds(key), data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Xors the key stream of `counter` and on into `data`.
-            xor_counters(key, counter: &Block, data: &mut [Block]) => lanes::xor_counters::<
-                $vector, _, lanes::Parts<$part>, $group>(&$rounds(key), counter, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Decrypts CBC; `iv` becomes the last ciphertext block.
-            cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
-                $vector, _, lanes::Parts<$part>, $group, false>(&$rounds(key), iv, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Decrypts CFB; `iv` becomes the last ciphertext block.
-            cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::decrypt_chained::<
-                $vector, _, lanes::Parts<$part>, $group, true>(&$rounds(key), iv, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts XTS blocks; `tweak` becomes that of the next.
-            xts_encrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
-                data: &mut [Block]) => match order {
-                TweakOrder::Ieee => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, false, true>(
-                    &$rounds(key), tweak, data),
-                TweakOrder::Gb => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, true, true>(
-                    &$rounds(key), tweak, data),
-            });
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Decrypts XTS blocks; `tweak` becomes that of the next.
-            xts_decrypt(key, order: $crate::block::TweakOrder, tweak: &mut Block,
-                data: &mut [Block]) => match order {
-                TweakOrder::Ieee => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, false, false>(
-                    &$rounds(key), tweak, data),
-                TweakOrder::Gb => lanes::xts::<$vector, _, lanes::Parts<$part>, $group, true, false>(
-                    &$rounds(key), tweak, data),
-            });
-    };
-}
-pub(crate) use kernels;
-
-/// The functions of a machine file for one message of a mode that chains; `vector` has one block.
-macro_rules! serial {
-    (
-        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
-        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
-    ) => {
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts one block.
-            encrypt_block(key, block: &mut Block) => lanes::one::<$vector, _>(&$rounds(key), block));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts CBC; `iv` becomes the last ciphertext block.
-            cbc_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
-                &$rounds(key), lanes::Chain::Cbc, iv, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts CFB; `iv` becomes the last ciphertext block.
-            cfb_encrypt(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
-                &$rounds(key), lanes::Chain::Cfb, iv, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Xors OFB's key stream into `data`; `iv` becomes its last block.
-            ofb_xor(key, iv: &mut Block, data: &mut [Block]) => lanes::chain::<$vector, _>(
-                &$rounds(key), lanes::Chain::Ofb, iv, data));
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// The CBC-MAC chain over `data`, from and into `mac`.
-            cbc_mac(key, mac: &mut Block, data: &[Block]) => lanes::mac::<$vector, _>(
-                &$rounds(key), mac, data));
-    };
-}
-pub(crate) use serial;
-
-/// The function of a machine file for CBC messages side by side, `lanes` in `groups` vectors.
-macro_rules! streams {
-    (
-        token: $token:ty, attributes: $attributes:tt, vector: $vector:ty,
-        lanes: $lanes:literal in $groups:literal,
-        key: $generics:tt $key:ty, rounds: $rounds:expr $(,)?
-    ) => {
-        $crate::block::lanes::kernel!($token, $attributes, $generics, $key,
-            /// Encrypts CBC messages side by side; each of `iv` becomes its last ciphertext block.
-            cbc_streams(key, iv: &mut [Block; $lanes], data: &mut [&mut [Block]]) => {
-                let mut spare = [0; 16];
-                let places = lanes::Places::new(data, &mut spare);
-                lanes::cbc_streams::<$vector, _, $groups, $lanes>(&$rounds(key), iv, places);
-            });
-    };
-}
-pub(crate) use streams;
-
-/// A function that takes a token, around one that has the features.
-macro_rules! kernel {
-    (
-        $token:ty, [$($attribute:meta),*], [$($generics:tt)*], $key:ty,
-        $(#[$doc:meta])*
-        $name:ident($k:ident, $($argument:ident: $type:ty),*) => $body:expr
-    ) => {
-        $(#[$doc])*
-        pub(super) fn $name<$($generics)*>(_: $token, $k: &$key, $($argument: $type),*) {
-            /// # Safety
-            /// The processor has the token's machine.
-            $(#[$attribute])*
-            unsafe fn kernel<$($generics)*>($k: &$key, $($argument: $type),*) {
-                #[allow(unused_imports, reason = "the direction of tweaks, for two of these")]
-                use $crate::block::{TweakOrder, lanes};
-                // SAFETY: the caller's proof.
-                unsafe { $body }
-            }
-            // SAFETY: the token proves the features.
-            unsafe { kernel($k, $($argument),*) }
-        }
-    };
-}
-pub(crate) use kernel;
