@@ -26,6 +26,7 @@ use crate::{
         kernels::{self, Chains, Kernels},
     },
     cpu::Machine,
+    ct::wipe_bytes,
     ghash::Ghash,
 };
 
@@ -310,6 +311,13 @@ macro_rules! kernels_of {
 kernels_of!(11);
 kernels_of!(13);
 kernels_of!(15);
+
+impl<const N: usize> Drop for Streams<N> {
+    fn drop(&mut self) {
+        // In GCM, key stream or the mask of a tag.
+        wipe_bytes(self.iv.as_flattened_mut());
+    }
+}
 
 impl<const N: usize> core::fmt::Debug for Streams<N> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

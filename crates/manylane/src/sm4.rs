@@ -35,6 +35,7 @@ use crate::{
         kernels::{Chains, Kernels},
     },
     cpu::Machine,
+    ct::wipe_bytes,
 };
 
 use self::{
@@ -315,6 +316,13 @@ impl Chains<Sm4> for Streams {
             #[cfg(target_arch = "aarch64")]
             Cell::ArmCrypto(token) => armcrypto::cbc_streams(token, keys, first_eight(iv), data),
         }
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        // In GCM, key stream or the mask of a tag.
+        wipe_bytes(self.iv.as_flattened_mut());
     }
 }
 
