@@ -126,7 +126,7 @@ pub(crate) trait End<V: Vector, M> {
     unsafe fn finish(mode: &mut M, at: *mut Block, left: usize);
 }
 
-/// Nothing is left: slices have full groups of so many vectors.
+/// Nothing is left: slices have full groups of so many vectors, which the types of whoever names this make certain.
 pub(crate) struct Whole<const G: usize>;
 
 impl<V: Vector, M, const G: usize> End<V, M> for Whole<G> {
