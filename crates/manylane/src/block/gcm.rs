@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error,
-    ct::wipe_bytes,
+    ct::{wipe_array, wipe_bytes},
     ghash::{self, Ghash},
 };
 
@@ -144,7 +144,8 @@ impl<C: BlockCipher> Gcm<C> {
         }
     }
 
-    /// J_0: the counter block before the message's first (7.1, step 2).
+    /// J_0: the counter block before the message's first (7.1, step 2). Unless the IV has 12 bytes it is a hash
+    /// under the key, from which that can be computed: callers wipe it.
     pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
         if iv.is_empty() || iv.len() as u64 > MAX_LEN {
             return Err(Error::IvLength(iv.len()));
@@ -182,6 +183,7 @@ fn lengths(aad: u64, data: u64) -> Block {
 struct Message<'k, C> {
     gcm: &'k Gcm<C>,
     ghash: Ghash<'k>,
+    /// See [`Gcm::j0`].
     j0: Block,
     aad_len: u64,
     /// Bytes of the message so far.
@@ -285,6 +287,12 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         let mut tag = [self.ghash.value()];
         xor_counters(&self.gcm.cipher, 32, &self.j0, 0, &mut tag);
         Tag::new(tag[0], self.gcm.tag_len)
+    }
+}
+
+impl<C> Drop for Message<'_, C> {
+    fn drop(&mut self) {
+        wipe_array(&mut self.j0, 0);
     }
 }
 

@@ -11,7 +11,11 @@ use super::{
     kernels::{Chains, xor},
     parts, whole_blocks,
 };
-use crate::{Error, cpu::Machine, ct::wipe_bytes};
+use crate::{
+    Error,
+    cpu::Machine,
+    ct::{wipe_array, wipe_bytes},
+};
 
 /// Messages that are ordered by length at a time.
 const WINDOW: usize = 256;
@@ -267,11 +271,12 @@ impl<C: BlockCipher> Streams<C> {
         for (i, (message, data)) in messages.iter().zip(data).enumerate() {
             let is_short = data.len() <= 16 * SHORT;
             // What has no J_0 is refused by itself.
-            if let Some(j0) = is_short.then(|| message.gcm.j0(message.iv).ok()).flatten() {
+            if let Some(mut j0) = is_short.then(|| message.gcm.j0(message.iv).ok()).flatten() {
                 for block in 0..=data.len().div_ceil(16) {
                     self.blocks[end] = counter(32, &j0, block as u64);
                     end += 1;
                 }
+                wipe_array(&mut j0, 0);
             }
             self.ends[1 + i] = end;
         }
