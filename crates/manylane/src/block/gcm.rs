@@ -431,3 +431,36 @@ impl<C> core::fmt::Debug for Encryptor<'_, C> {
         f.debug_struct("Encryptor").finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aes::Aes128;
+
+    /// A message that is as long as it can be but for five bytes: they are taken, six are refused and stay.
+    #[test]
+    fn a_message_ends_before_its_counters_do() {
+        let gcm = Gcm::new(Aes128::new(&[1; 16]));
+        let message = || {
+            let mut message = Message::new(&gcm, &[2; 12], b"").unwrap();
+            message.len = MAX_MESSAGE_LEN - 5;
+            message
+        };
+        let mut data = [7; 6];
+        let refused = |result| matches!(result, Err(Error::DataLength(_)));
+        let mut encryptor = Encryptor(message());
+        assert!(refused(encryptor.update(&mut data)));
+        let mut decryptor = Decryptor(message());
+        assert!(refused(decryptor.update(&mut data)));
+        let mut verifier = Verifier(message());
+        assert!(refused(verifier.update(&data)));
+        assert_eq!(data, [7; 6]);
+        encryptor.update(&mut data[..5]).unwrap();
+        verifier.update(&data[..5]).unwrap();
+        decryptor.update(&mut data[..5]).unwrap();
+        assert_eq!(data, [7; 6]);
+        let tag = encryptor.finalize();
+        verifier.finalize(&tag).unwrap();
+        decryptor.finalize(&tag).unwrap();
+    }
+}
