@@ -177,6 +177,7 @@ macro_rules! dispatch {
 }
 
 /// CBC messages side by side, each with its own key.
+#[doc(hidden)]
 pub struct Streams<const N: usize> {
     cell: Cell,
     keys: StreamKeys<N>,
@@ -187,24 +188,24 @@ pub struct Streams<const N: usize> {
 /// every crate that uses it.
 macro_rules! kernels_of {
     ($rounds:literal) => {
-        impl BlockCipher for Aes<$rounds> {}
+        impl BlockCipher for Aes<$rounds> {
+            fn machine(&self) -> Machine {
+                self.cell.machine()
+            }
+        }
 
         impl Kernels for Aes<$rounds> {
             type Chains = Streams<$rounds>;
 
-            fn machine(&self) -> Machine {
-                self.cell.machine()
-            }
-
-            fn encrypt_block(&self, block: &mut Block) {
+            fn encrypt_one(&self, block: &mut Block) {
                 dispatch!(serial self, encrypt_block(block));
             }
 
-            fn encrypt_blocks(&self, data: &mut [Block]) {
+            fn encrypt_each(&self, data: &mut [Block]) {
                 dispatch!(self, encrypt_blocks(data));
             }
 
-            fn decrypt_blocks(&self, data: &mut [Block]) {
+            fn decrypt_each(&self, data: &mut [Block]) {
                 dispatch!(self, decrypt_blocks(data));
             }
 

@@ -59,7 +59,7 @@ impl<C: BlockCipher> Gcm<C> {
     /// With tags of 16 bytes.
     pub fn new(cipher: C) -> Self {
         let mut h = Zeroizing::new([0; 16]);
-        cipher.encrypt_block(&mut h);
+        cipher.encrypt_one(&mut h);
         let h = ghash::Key::up_to(cipher.machine(), &h);
         Gcm { cipher, h, tag_len: 16 }
     }
@@ -268,7 +268,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
     /// Makes the key stream of a block that begins.
     fn begin(&mut self, block: u64) {
         *self.stream = self.counter(block);
-        self.gcm.cipher.encrypt_block(&mut self.stream);
+        self.gcm.cipher.encrypt_one(&mut self.stream);
     }
 
     /// Takes in ciphertext of a block of which there are `used` bytes.

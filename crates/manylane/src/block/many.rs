@@ -283,7 +283,7 @@ impl<C: BlockCipher> Streams<C> {
         let Some(first) = messages.first() else { return };
         let is_first = |message: &GcmMessage<C>| core::ptr::eq(message.gcm, first.gcm);
         if messages.iter().all(is_first) {
-            return first.gcm.cipher.encrypt_blocks(&mut self.blocks[..end]);
+            return first.gcm.cipher.encrypt_each(&mut self.blocks[..end]);
         }
         let lens = || self.ends.windows(2).take(messages.len()).map(|ends| ends[1] - ends[0]);
         let steps = lens().max().unwrap_or(0);
@@ -293,7 +293,7 @@ impl<C: BlockCipher> Streams<C> {
             self.in_lanes(messages, steps);
         } else {
             for (message, ends) in messages.iter().zip(self.ends.windows(2)) {
-                message.gcm.cipher.encrypt_blocks(&mut self.blocks[ends[0]..ends[1]]);
+                message.gcm.cipher.encrypt_each(&mut self.blocks[ends[0]..ends[1]]);
             }
         }
     }
