@@ -26,6 +26,7 @@ use crate::{
         kernels::{self, Chains, Kernels},
     },
     cpu::Machine,
+    ct::wipe_bytes,
     ghash::Ghash,
 };
 
@@ -176,6 +177,7 @@ macro_rules! dispatch {
 }
 
 /// CBC messages side by side, each with its own key.
+#[doc(hidden)]
 pub struct Streams<const N: usize> {
     cell: Cell,
     keys: StreamKeys<N>,
@@ -186,24 +188,24 @@ pub struct Streams<const N: usize> {
 /// every crate that uses it.
 macro_rules! kernels_of {
     ($rounds:literal) => {
-        impl BlockCipher for Aes<$rounds> {}
+        impl BlockCipher for Aes<$rounds> {
+            fn machine(&self) -> Machine {
+                self.cell.machine()
+            }
+        }
 
         impl Kernels for Aes<$rounds> {
             type Chains = Streams<$rounds>;
 
-            fn machine(&self) -> Machine {
-                self.cell.machine()
-            }
-
-            fn encrypt_block(&self, block: &mut Block) {
+            fn encrypt_one(&self, block: &mut Block) {
                 dispatch!(serial self, encrypt_block(block));
             }
 
-            fn encrypt_blocks(&self, data: &mut [Block]) {
+            fn encrypt_each(&self, data: &mut [Block]) {
                 dispatch!(self, encrypt_blocks(data));
             }
 
-            fn decrypt_blocks(&self, data: &mut [Block]) {
+            fn decrypt_each(&self, data: &mut [Block]) {
                 dispatch!(self, decrypt_blocks(data));
             }
 
@@ -310,6 +312,13 @@ macro_rules! kernels_of {
 kernels_of!(11);
 kernels_of!(13);
 kernels_of!(15);
+
+impl<const N: usize> Drop for Streams<N> {
+    fn drop(&mut self) {
+        // In GCM, key stream or the mask of a tag.
+        wipe_bytes(self.iv.as_flattened_mut());
+    }
+}
 
 impl<const N: usize> core::fmt::Debug for Streams<N> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

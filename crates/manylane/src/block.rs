@@ -54,15 +54,19 @@ pub use ofb::Ofb;
 pub use tag::Tag;
 pub use xts::Xts;
 
-use crate::Error;
+use crate::{Error, cpu::Machine};
 
 /// A block: bytes in the order of the standards' input and output.
 pub type Block = [u8; 16];
 
 /// A cipher with its key, on the machine that it was made for.
 ///
-/// The modes of operation are generic over it. It cannot be implemented outside this crate.
-pub trait BlockCipher: kernels::Kernels {}
+/// The modes of operation are generic over it. It cannot be implemented outside this crate; what it has beside
+/// [`machine`](Self::machine) is internal and may change at any time.
+pub trait BlockCipher: kernels::Kernels {
+    /// The machine whose kernels run.
+    fn machine(&self) -> Machine;
+}
 
 /// How XTS multiplies the tweak by α from block to block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -23,6 +23,14 @@ pub(crate) fn wipe_bytes(bytes: &mut [u8]) {
     optimization_barrier(bytes);
 }
 
+/// Overwrites as many values as the type says, once the work of a kernel is done: a few stores, where a slice of any
+/// length may be a call.
+#[inline(always)]
+pub(crate) fn wipe_array<T: Copy, const N: usize>(array: &mut [T; N], zero: T) {
+    *array = [zero; N];
+    optimization_barrier(array);
+}
+
 /// Overwrites words.
 #[inline]
 pub(crate) fn wipe_words(words: &mut [u32]) {

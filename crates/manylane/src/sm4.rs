@@ -35,6 +35,7 @@ use crate::{
         kernels::{Chains, Kernels},
     },
     cpu::Machine,
+    ct::wipe_bytes,
 };
 
 use self::{
@@ -147,7 +148,25 @@ impl core::fmt::Debug for Sm4 {
     }
 }
 
-impl BlockCipher for Sm4 {}
+impl BlockCipher for Sm4 {
+    fn machine(&self) -> Machine {
+        match self.cell {
+            Cell::Portable(_) => Machine::Portable,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Aesni(_) => Machine::Aesni,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Avx2(_) => Machine::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Cell::Gfni(_) => Machine::Gfni,
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(_) => Machine::Neon,
+            #[cfg(target_arch = "aarch64")]
+            Cell::Armaes(_) => Machine::Armaes,
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmCrypto(_) => Machine::ArmCrypto,
+        }
+    }
+}
 
 /// Calls the function of the machine's file: one match a call.
 macro_rules! dispatch {
@@ -173,33 +192,15 @@ macro_rules! dispatch {
 impl Kernels for Sm4 {
     type Chains = Streams;
 
-    fn machine(&self) -> Machine {
-        match self.cell {
-            Cell::Portable(_) => Machine::Portable,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Aesni(_) => Machine::Aesni,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Avx2(_) => Machine::Avx2,
-            #[cfg(target_arch = "x86_64")]
-            Cell::Gfni(_) => Machine::Gfni,
-            #[cfg(target_arch = "aarch64")]
-            Cell::Neon(_) => Machine::Neon,
-            #[cfg(target_arch = "aarch64")]
-            Cell::Armaes(_) => Machine::Armaes,
-            #[cfg(target_arch = "aarch64")]
-            Cell::ArmCrypto(_) => Machine::ArmCrypto,
-        }
-    }
-
-    fn encrypt_block(&self, block: &mut Block) {
+    fn encrypt_one(&self, block: &mut Block) {
         dispatch!(self, encrypt_block(block));
     }
 
-    fn encrypt_blocks(&self, data: &mut [Block]) {
+    fn encrypt_each(&self, data: &mut [Block]) {
         dispatch!(self, encrypt_blocks(data));
     }
 
-    fn decrypt_blocks(&self, data: &mut [Block]) {
+    fn decrypt_each(&self, data: &mut [Block]) {
         dispatch!(self, decrypt_blocks(data));
     }
 
@@ -241,6 +242,7 @@ impl Kernels for Sm4 {
 }
 
 /// CBC messages side by side, each with its own key.
+#[doc(hidden)]
 pub struct Streams {
     cell: Cell,
     keys: StreamKeys,
@@ -315,6 +317,13 @@ impl Chains<Sm4> for Streams {
             #[cfg(target_arch = "aarch64")]
             Cell::ArmCrypto(token) => armcrypto::cbc_streams(token, keys, first_eight(iv), data),
         }
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        // In GCM, key stream or the mask of a tag.
+        wipe_bytes(self.iv.as_flattened_mut());
     }
 }
 

@@ -162,7 +162,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         let mut mac = Zeroizing::new(ctr0);
         mac[0] |= ((ccm.tag_len - 2) / 2 * 8) as u8 | if aad.is_empty() { 0 } else { 64 };
         mac[1 + n..].copy_from_slice(&total.to_be_bytes()[8 - q..]);
-        ccm.cipher.encrypt_block(&mut mac);
+        ccm.cipher.encrypt_one(&mut mac);
         let stream = Zeroizing::new([0; 16]);
         let mut message = Message { ccm, ctr0, total, len: 0, mac, stream };
         message.associate(aad);
@@ -192,7 +192,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         cipher.cbc_mac(&mut self.mac, whole);
         if !tail.is_empty() {
             xor(&mut self.mac[..], tail);
-            cipher.encrypt_block(&mut self.mac);
+            cipher.encrypt_one(&mut self.mac);
         }
     }
 
@@ -218,7 +218,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         if !tail.is_empty() {
             // The counter has q bytes, and the message fewer than 2^8q: none of its counters needs more.
             *self.stream = counter(64, &self.ctr0, 1 + block);
-            cipher.encrypt_block(&mut self.stream);
+            cipher.encrypt_one(&mut self.stream);
             self.bytes(0, tail, encrypts);
         }
         self.len += len;
@@ -236,7 +236,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
             xor(&mut self.mac[used..end], data);
         }
         if end == 16 {
-            self.ccm.cipher.encrypt_block(&mut self.mac);
+            self.ccm.cipher.encrypt_one(&mut self.mac);
         }
     }
 
@@ -246,10 +246,10 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         }
         let cipher = &self.ccm.cipher;
         if !self.len.is_multiple_of(16) {
-            cipher.encrypt_block(&mut self.mac);
+            cipher.encrypt_one(&mut self.mac);
         }
         let mut tag = self.ctr0;
-        cipher.encrypt_block(&mut tag);
+        cipher.encrypt_one(&mut tag);
         xor_block(&mut tag, &self.mac);
         Ok(Tag::new(tag, self.ccm.tag_len))
     }

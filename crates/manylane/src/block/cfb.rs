@@ -70,7 +70,7 @@ macro_rules! direction {
                 self.register.bytes(head, $encrypts);
                 self.cipher.$blocks(&mut self.register.block, whole);
                 if !tail.is_empty() {
-                    self.cipher.encrypt_block(&mut self.register.block);
+                    self.cipher.encrypt_one(&mut self.register.block);
                     self.register.bytes(tail, $encrypts);
                 }
             }

@@ -37,7 +37,7 @@ impl<C: BlockCipher> Encryptor<C> {
         let mut stream = Zeroizing::new([0; 16]);
         for byte in data {
             *stream = self.register;
-            self.cipher.encrypt_block(&mut stream);
+            self.cipher.encrypt_one(&mut stream);
             *byte ^= stream[0];
             self.register = shifted(&self.register, *byte);
         }
@@ -59,7 +59,7 @@ impl<C: BlockCipher> Decryptor<C> {
                 *stream = self.register;
                 self.register = shifted(&self.register, *byte);
             }
-            self.cipher.encrypt_blocks(streams);
+            self.cipher.encrypt_each(streams);
             for (stream, byte) in streams.iter().zip(data) {
                 *byte ^= stream[0];
             }

@@ -114,13 +114,13 @@ impl<C: BlockCipher, const BITS: u32> Ctr<C, BITS> {
     /// A block of key stream.
     fn block(&self, block: u64) -> Zeroizing<Block> {
         let mut stream = Zeroizing::new(counter(BITS, &self.first, block));
-        self.cipher.encrypt_block(&mut stream);
+        self.cipher.encrypt_one(&mut stream);
         stream
     }
 
     fn begin(&mut self, block: u64) {
         *self.stream = counter(BITS, &self.first, block);
-        self.cipher.encrypt_block(&mut self.stream);
+        self.cipher.encrypt_one(&mut self.stream);
     }
 }
 

@@ -54,13 +54,13 @@ fn by_itself<C: Kernels>(
 ) {
     let data = blocks(count);
     let mut got = data.clone();
-    cipher.encrypt_blocks(&mut got);
+    cipher.encrypt_each(&mut got);
     assert_eq!(got, data.iter().map(|&b| encrypt(b)).collect::<Vec<_>>(), "encrypt {about}");
     let mut got = data.clone();
-    cipher.decrypt_blocks(&mut got);
+    cipher.decrypt_each(&mut got);
     assert_eq!(got, data.iter().map(|&b| decrypt(b)).collect::<Vec<_>>(), "decrypt {about}");
     let mut got = data.clone();
-    got.iter_mut().for_each(|block| cipher.encrypt_block(block));
+    got.iter_mut().for_each(|block| cipher.encrypt_one(block));
     assert_eq!(got, data.iter().map(|&b| encrypt(b)).collect::<Vec<_>>(), "one block {about}");
 }
 

@@ -38,7 +38,7 @@ impl<C: BlockCipher> Encryptor<C> {
     /// # Errors
     /// [`Error::DataLength`] unless the data are whole blocks of sixteen bytes.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
-        self.cipher.encrypt_blocks(whole_blocks(data)?);
+        self.cipher.encrypt_each(whole_blocks(data)?);
         Ok(())
     }
 }
@@ -54,20 +54,20 @@ impl<C: BlockCipher> Decryptor<C> {
     /// # Errors
     /// [`Error::DataLength`] unless the data are whole blocks of sixteen bytes.
     pub fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
-        self.cipher.decrypt_blocks(whole_blocks(data)?);
+        self.cipher.decrypt_each(whole_blocks(data)?);
         Ok(())
     }
 }
 
 impl<C: BlockCipher> BlockMode for Encryptor<C> {
     fn blocks(&mut self, data: &mut [super::Block]) {
-        self.cipher.encrypt_blocks(data);
+        self.cipher.encrypt_each(data);
     }
 }
 
 impl<C: BlockCipher> BlockMode for Decryptor<C> {
     fn blocks(&mut self, data: &mut [super::Block]) {
-        self.cipher.decrypt_blocks(data);
+        self.cipher.decrypt_each(data);
     }
 }
 

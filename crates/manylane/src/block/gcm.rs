@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     Error,
-    ct::wipe_bytes,
+    ct::{wipe_array, wipe_bytes},
     ghash::{self, Ghash},
 };
 
@@ -59,7 +59,7 @@ impl<C: BlockCipher> Gcm<C> {
     /// With tags of 16 bytes.
     pub fn new(cipher: C) -> Self {
         let mut h = Zeroizing::new([0; 16]);
-        cipher.encrypt_block(&mut h);
+        cipher.encrypt_one(&mut h);
         let h = ghash::Key::up_to(cipher.machine(), &h);
         Gcm { cipher, h, tag_len: 16 }
     }
@@ -144,7 +144,8 @@ impl<C: BlockCipher> Gcm<C> {
         }
     }
 
-    /// J_0: the counter block before the message's first (7.1, step 2).
+    /// J_0: the counter block before the message's first (7.1, step 2). Unless the IV has 12 bytes it is a hash
+    /// under the key, from which that can be computed: callers wipe it.
     pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
         if iv.is_empty() || iv.len() as u64 > MAX_LEN {
             return Err(Error::IvLength(iv.len()));
@@ -182,6 +183,7 @@ fn lengths(aad: u64, data: u64) -> Block {
 struct Message<'k, C> {
     gcm: &'k Gcm<C>,
     ghash: Ghash<'k>,
+    /// See [`Gcm::j0`].
     j0: Block,
     aad_len: u64,
     /// Bytes of the message so far.
@@ -266,7 +268,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
     /// Makes the key stream of a block that begins.
     fn begin(&mut self, block: u64) {
         *self.stream = self.counter(block);
-        self.gcm.cipher.encrypt_block(&mut self.stream);
+        self.gcm.cipher.encrypt_one(&mut self.stream);
     }
 
     /// Takes in ciphertext of a block of which there are `used` bytes.
@@ -285,6 +287,12 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         let mut tag = [self.ghash.value()];
         xor_counters(&self.gcm.cipher, 32, &self.j0, 0, &mut tag);
         Tag::new(tag[0], self.gcm.tag_len)
+    }
+}
+
+impl<C> Drop for Message<'_, C> {
+    fn drop(&mut self) {
+        wipe_array(&mut self.j0, 0);
     }
 }
 
@@ -421,5 +429,38 @@ super::no_content!(Gcm);
 impl<C> core::fmt::Debug for Encryptor<'_, C> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Encryptor").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::aes::Aes128;
+
+    /// A message that is as long as it can be but for five bytes: they are taken, six are refused and stay.
+    #[test]
+    fn a_message_ends_before_its_counters_do() {
+        let gcm = Gcm::new(Aes128::new(&[1; 16]));
+        let message = || {
+            let mut message = Message::new(&gcm, &[2; 12], b"").unwrap();
+            message.len = MAX_MESSAGE_LEN - 5;
+            message
+        };
+        let mut data = [7; 6];
+        let refused = |result| matches!(result, Err(Error::DataLength(_)));
+        let mut encryptor = Encryptor(message());
+        assert!(refused(encryptor.update(&mut data)));
+        let mut decryptor = Decryptor(message());
+        assert!(refused(decryptor.update(&mut data)));
+        let mut verifier = Verifier(message());
+        assert!(refused(verifier.update(&data)));
+        assert_eq!(data, [7; 6]);
+        encryptor.update(&mut data[..5]).unwrap();
+        verifier.update(&data[..5]).unwrap();
+        decryptor.update(&mut data[..5]).unwrap();
+        assert_eq!(data, [7; 6]);
+        let tag = encryptor.finalize();
+        verifier.finalize(&tag).unwrap();
+        decryptor.finalize(&tag).unwrap();
     }
 }

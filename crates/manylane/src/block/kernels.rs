@@ -1,30 +1,31 @@
 //! What a cipher offers to the modes, whichever machine it runs on.
 
 use super::{Block, TweakOrder};
-use crate::{cpu::Machine, ghash::Ghash};
+use crate::ghash::Ghash;
 
 /// Blocks of a turn: 4 KiB stay in the first cache until the other's.
 const TURN: usize = 256;
 
 /// The kernels of a keyed cipher: a choice of machine per call, not per block.
 ///
-/// It is public in a private module, so only this crate implements or calls it. All slices may be
-/// empty.
+/// Public in a private module, so that only this crate implements it. Whoever is generic over [`BlockCipher`] could call
+/// it, though, for it is that trait's bound: it is hidden and no promise, and its names are none of those that the
+/// traits of the `cipher` crate have, which would become ambiguous. All slices may be empty.
+///
+/// [`BlockCipher`]: super::BlockCipher
+#[doc(hidden)]
 pub trait Kernels: Clone + Send + Sync + Sized {
     /// Chains of blocks side by side; see [`Chains`].
     type Chains: Chains<Self>;
 
-    /// The machine whose kernels run.
-    fn machine(&self) -> Machine;
-
     /// Encrypts one block with the lowest latency, for modes that chain.
-    fn encrypt_block(&self, block: &mut Block);
+    fn encrypt_one(&self, block: &mut Block);
 
     /// Encrypts every block by itself.
-    fn encrypt_blocks(&self, data: &mut [Block]);
+    fn encrypt_each(&self, data: &mut [Block]);
 
     /// Decrypts every block by itself.
-    fn decrypt_blocks(&self, data: &mut [Block]);
+    fn decrypt_each(&self, data: &mut [Block]);
 
     /// Xors the key stream of `counter`, `counter` + 1, … into `data`. The last four bytes count, as a
     /// big-endian number modulo 2³²; the others stay.
@@ -47,7 +48,7 @@ pub trait Kernels: Clone + Send + Sync + Sized {
     fn cbc_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
         for block in data {
             xor(iv, block);
-            self.encrypt_block(iv);
+            self.encrypt_one(iv);
             *block = *iv;
         }
     }
@@ -56,14 +57,14 @@ pub trait Kernels: Clone + Send + Sync + Sized {
     fn cbc_mac(&self, mac: &mut Block, data: &[Block]) {
         for block in data {
             xor(mac, block);
-            self.encrypt_block(mac);
+            self.encrypt_one(mac);
         }
     }
 
     /// Encrypts a part of a CFB message of whole blocks; `iv` becomes that of the next part.
     fn cfb_encrypt(&self, iv: &mut Block, data: &mut [Block]) {
         for block in data {
-            self.encrypt_block(iv);
+            self.encrypt_one(iv);
             xor(iv, block);
             *block = *iv;
         }
@@ -72,7 +73,7 @@ pub trait Kernels: Clone + Send + Sync + Sized {
     /// Xors a part of OFB's key stream into `data`; `iv` becomes that of the next part.
     fn ofb_xor(&self, iv: &mut Block, data: &mut [Block]) {
         for block in data {
-            self.encrypt_block(iv);
+            self.encrypt_one(iv);
             xor(block, iv);
         }
     }
@@ -116,7 +117,9 @@ pub(crate) fn gcm_decrypt_in_turns(
 
 /// Independent CBC messages side by side, each with its own key: what a chain alone leaves idle.
 ///
-/// A lane keeps its key and the block that the next one is chained to, until it is set anew.
+/// A lane keeps its key and the block that the next one is chained to, until it is set anew or rests: a lane that
+/// has rested must be set anew.
+#[doc(hidden)]
 pub trait Chains<C: Kernels>: Sized {
     /// Lanes of `cipher`'s machine, at least two of which are worth filling: no lane is set yet.
     fn new(cipher: &C) -> Self;

@@ -8,6 +8,7 @@
 use ::core::marker::PhantomData;
 
 use super::{Block, TweakOrder};
+use crate::ct::wipe_array;
 
 mod machine;
 
@@ -126,7 +127,7 @@ pub(crate) trait End<V: Vector, M> {
     unsafe fn finish(mode: &mut M, at: *mut Block, left: usize);
 }
 
-/// Nothing is left: slices have full groups of so many vectors.
+/// Nothing is left: slices have full groups of so many vectors, which the types of whoever names this make certain.
 pub(crate) struct Whole<const G: usize>;
 
 impl<V: Vector, M, const G: usize> End<V, M> for Whole<G> {
@@ -191,7 +192,10 @@ unsafe fn last_few<V: Vector, const T: usize>(
         for i in 0..T {
             buffer[i].scatter(places[i]);
         }
+        // Plaintext, and key stream of blocks that may follow.
+        wipe_array(&mut buffer, V::splat(&[0; 16]));
     }
+    wipe_array(&mut spare, 0);
 }
 
 /// Full groups of `G` vectors, and the rest as `E` has it.
@@ -422,6 +426,7 @@ pub(crate) unsafe fn xts<'a, V, R, E, const G: usize, const GB: bool, const ENCR
         }
         E::finish(&mut mode, rest.as_mut_ptr(), rest.len());
     }
+    wipe_array(&mut first, [0; 16]);
 }
 
 /// The tweaks of eight blocks.

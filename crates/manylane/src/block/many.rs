@@ -11,7 +11,11 @@ use super::{
     kernels::{Chains, xor},
     parts, whole_blocks,
 };
-use crate::{Error, cpu::Machine, ct::wipe_bytes};
+use crate::{
+    Error,
+    cpu::Machine,
+    ct::{wipe_array, wipe_bytes},
+};
 
 /// Messages that are ordered by length at a time.
 const WINDOW: usize = 256;
@@ -267,18 +271,19 @@ impl<C: BlockCipher> Streams<C> {
         for (i, (message, data)) in messages.iter().zip(data).enumerate() {
             let is_short = data.len() <= 16 * SHORT;
             // What has no J_0 is refused by itself.
-            if let Some(j0) = is_short.then(|| message.gcm.j0(message.iv).ok()).flatten() {
+            if let Some(mut j0) = is_short.then(|| message.gcm.j0(message.iv).ok()).flatten() {
                 for block in 0..=data.len().div_ceil(16) {
                     self.blocks[end] = counter(32, &j0, block as u64);
                     end += 1;
                 }
+                wipe_array(&mut j0, 0);
             }
             self.ends[1 + i] = end;
         }
         let Some(first) = messages.first() else { return };
         let is_first = |message: &GcmMessage<C>| core::ptr::eq(message.gcm, first.gcm);
         if messages.iter().all(is_first) {
-            return first.gcm.cipher.encrypt_blocks(&mut self.blocks[..end]);
+            return first.gcm.cipher.encrypt_each(&mut self.blocks[..end]);
         }
         let lens = || self.ends.windows(2).take(messages.len()).map(|ends| ends[1] - ends[0]);
         let steps = lens().max().unwrap_or(0);
@@ -288,7 +293,7 @@ impl<C: BlockCipher> Streams<C> {
             self.in_lanes(messages, steps);
         } else {
             for (message, ends) in messages.iter().zip(self.ends.windows(2)) {
-                message.gcm.cipher.encrypt_blocks(&mut self.blocks[ends[0]..ends[1]]);
+                message.gcm.cipher.encrypt_each(&mut self.blocks[ends[0]..ends[1]]);
             }
         }
     }

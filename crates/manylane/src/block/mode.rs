@@ -4,7 +4,8 @@ use super::Block;
 
 /// A mode that works on whole blocks, in order.
 ///
-/// It is public in a private module, so only this crate implements or calls it.
+/// Public in a private module, and the bound of no public trait: only this crate implements or calls it.
+#[doc(hidden)]
 pub trait BlockMode {
     /// The next blocks of the message, in place.
     fn blocks(&mut self, data: &mut [Block]);

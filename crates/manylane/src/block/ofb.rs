@@ -44,7 +44,7 @@ impl<C: BlockCipher> Ofb<C> {
         self.used = (self.used + head.len()) % 16;
         self.cipher.ofb_xor(&mut self.output, whole);
         if !tail.is_empty() {
-            self.cipher.encrypt_block(&mut self.output);
+            self.cipher.encrypt_one(&mut self.output);
             xor(tail, &self.output[..]);
             self.used = tail.len();
         }

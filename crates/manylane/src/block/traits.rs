@@ -21,23 +21,23 @@ impl<C> ParBlocksSizeUser for Backend<'_, C> {
 }
 
 macro_rules! backend {
-    ($backend:ident, $blocks:ident, $block:ident, $par_blocks:ident, $tail_blocks:ident) => {
+    ($backend:ident, $each:ident, $block:ident, $par_blocks:ident, $tail_blocks:ident) => {
         impl<C: BlockCipher> $backend for Backend<'_, C> {
             fn $block(&self, mut block: InOut<'_, '_, Block<Self>>) {
                 let out = block.clone_in();
                 *block.get_out() = out;
-                self.0.$blocks(core::slice::from_mut(&mut block.get_out().0));
+                self.0.$each(core::slice::from_mut(&mut block.get_out().0));
             }
 
             fn $par_blocks(&self, mut blocks: InOut<'_, '_, ParBlocks<Self>>) {
                 let out = blocks.clone_in();
                 *blocks.get_out() = out;
-                self.0.$blocks(Array::cast_slice_to_core_mut(blocks.get_out()));
+                self.0.$each(Array::cast_slice_to_core_mut(blocks.get_out()));
             }
 
             fn $tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
                 let out = blocks.into_out_with_copied_in();
-                self.0.$blocks(Array::cast_slice_to_core_mut(out));
+                self.0.$each(Array::cast_slice_to_core_mut(out));
             }
         }
     };
@@ -45,14 +45,14 @@ macro_rules! backend {
 
 backend!(
     BlockCipherEncBackend,
-    encrypt_blocks,
+    encrypt_each,
     encrypt_block,
     encrypt_par_blocks,
     encrypt_tail_blocks
 );
 backend!(
     BlockCipherDecBackend,
-    decrypt_blocks,
+    decrypt_each,
     decrypt_block,
     decrypt_par_blocks,
     decrypt_tail_blocks
@@ -89,12 +89,12 @@ macro_rules! cipher_traits {
             ) {
                 let blocks =
                     cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
-                $crate::block::kernels::Kernels::encrypt_blocks(self, blocks);
+                $crate::block::kernels::Kernels::encrypt_each(self, blocks);
             }
 
             fn encrypt_blocks(&self, blocks: &mut [cipher::Block<Self>]) {
                 let blocks = cipher::Array::cast_slice_to_core_mut(blocks);
-                $crate::block::kernels::Kernels::encrypt_blocks(self, blocks);
+                $crate::block::kernels::Kernels::encrypt_each(self, blocks);
             }
         }
 
@@ -112,12 +112,12 @@ macro_rules! cipher_traits {
             ) {
                 let blocks =
                     cipher::Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
-                $crate::block::kernels::Kernels::decrypt_blocks(self, blocks);
+                $crate::block::kernels::Kernels::decrypt_each(self, blocks);
             }
 
             fn decrypt_blocks(&self, blocks: &mut [cipher::Block<Self>]) {
                 let blocks = cipher::Array::cast_slice_to_core_mut(blocks);
-                $crate::block::kernels::Kernels::decrypt_blocks(self, blocks);
+                $crate::block::kernels::Kernels::decrypt_each(self, blocks);
             }
         }
     };

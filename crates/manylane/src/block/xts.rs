@@ -120,7 +120,7 @@ impl<C: BlockCipher> Xts<C> {
     fn crypt(&self, direction: Direction, tweak: &Block, data: &mut [u8]) -> Result<(), Error> {
         check(data.len())?;
         let mut tweak = Zeroizing::new(*tweak);
-        self.tweak.encrypt_block(&mut tweak);
+        self.tweak.encrypt_one(&mut tweak);
         self.unit(direction, &mut tweak, data);
         Ok(())
     }
@@ -145,7 +145,7 @@ impl<C: BlockCipher> Xts<C> {
                 *tweak = number.to_le_bytes();
                 number = number.wrapping_add(1);
             }
-            self.tweak.encrypt_blocks(tweaks);
+            self.tweak.encrypt_each(tweaks);
             for (tweak, unit) in tweaks.iter_mut().zip(data.chunks_mut(unit_len)) {
                 self.unit(direction, tweak, unit);
             }

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::{Block, POWERS, Powers};
+use crate::ct::wipe_array;
 
 /// A vector of one or more blocks whose bytes are turned around.
 ///
@@ -137,6 +138,9 @@ pub(super) unsafe fn update<V: Clmul, const G: usize>(
             let from = powers.0.as_ptr().add(POWERS - V::BLOCKS);
             sum = products::<V>(first.as_ptr(), from, 1, zero);
             (at, left) = (at.add(part), left - part);
+            // The hash so far, from which H can be computed.
+            wipe_array(&mut first, [0; 16]);
+            wipe_array(&mut place, 0);
         }
         if left > 0 {
             let from = powers.0.as_ptr().add(POWERS - left);

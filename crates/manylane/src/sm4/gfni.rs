@@ -245,18 +245,12 @@ mod by_words {
     }
 }
 
-/// The groups of `planar`, and the rest.
-fn split(data: &mut [Block]) -> (&mut [Block], &mut [Block]) {
-    let groups = data.len() / planar::GROUP * planar::GROUP;
-    data.split_at_mut(groups)
-}
-
 /// Functions over groups of `planar` first, and the rest by words.
 macro_rules! both {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*);)*) => {$(
         $(#[$doc])*
         pub(super) fn $name(token: Gfni, key: &Keys, $($argument: $type,)* data: &mut [Block]) {
-            let (groups, rest) = split(data);
+            let (groups, rest) = data.as_chunks_mut();
             if !groups.is_empty() {
                 planar::$name(token, key, $($argument,)* groups);
             }
@@ -284,12 +278,12 @@ both! {
 
 /// Xors the key stream of `counter` and on into `data`.
 pub(super) fn xor_counters(token: Gfni, key: &Keys, counter: &Block, data: &mut [Block]) {
-    let (groups, rest) = split(data);
+    let (groups, rest) = data.as_chunks_mut();
     if !groups.is_empty() {
         planar::xor_counters(token, key, counter, groups);
     }
     if !rest.is_empty() {
-        by_words::xor_counters(token, key, &plus(counter, groups.len()), rest);
+        by_words::xor_counters(token, key, &plus(counter, planar::GROUP * groups.len()), rest);
     }
 }
 

@@ -44,7 +44,7 @@ fn keys_of_many_values() {
         for seed in 0..=255 {
             let Ok(cipher) = Sm4::new_on(machine, &key(seed)) else { break };
             let (mut ours, mut theirs) = ([seed; 16], [seed; 16].into());
-            Kernels::encrypt_block(&cipher, &mut ours);
+            Kernels::encrypt_one(&cipher, &mut ours);
             ::sm4::Sm4::new(&key(seed).into()).encrypt_block(&mut theirs);
             assert_eq!(ours, <Block>::from(theirs), "{machine}");
         }
@@ -87,8 +87,8 @@ fn whole_as_in_parts() {
                 parts.chunks_mut(48).for_each(|part| work(&portable, &mut other, part));
                 assert!(whole == parts && iv == other, "{machine}, {count} blocks");
             };
-            check(&|cipher, _, data| Kernels::encrypt_blocks(cipher, data));
-            check(&|cipher, _, data| Kernels::decrypt_blocks(cipher, data));
+            check(&|cipher, _, data| Kernels::encrypt_each(cipher, data));
+            check(&|cipher, _, data| Kernels::decrypt_each(cipher, data));
             check(&|cipher, counter, data| {
                 cipher.xor_counters(counter, data);
                 *counter = plus(counter, data.len());

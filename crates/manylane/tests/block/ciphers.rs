@@ -69,7 +69,7 @@ fn has_aes(machine: Machine) -> bool {
 fn has_sm4(machine: Machine) -> bool {
     match machine {
         Machine::Portable | Machine::Aesni | Machine::Gfni => true,
-        Machine::Neon | Machine::ArmCrypto => true,
+        Machine::Neon | Machine::Armaes | Machine::ArmCrypto => true,
         // Its S-box is an AES instruction.
         Machine::Avx2 => presence(Machine::Aesni) == Presence::Run,
         _ => false,

@@ -76,6 +76,7 @@ fn the_longest_messages() {
     assert!(matches!(encryptor.update(&mut data[9..11]), Err(Error::DataLength(_))));
     assert_eq!(data[9..11], before);
     assert!(matches!(encryptor.finalize(), Err(Error::DataLength(_))));
+    // That GCM refuses more is a test beside it: no message is so long here.
     assert_eq!(gcm::MAX_MESSAGE_LEN, 68_719_476_704);
 }
 

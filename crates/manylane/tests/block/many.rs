@@ -55,17 +55,28 @@ fn gcm() {
             // Keys of every message's own, one for all, and one for each three.
             for (count, share) in COUNTS.iter().flat_map(|&n| [(n, 1), (n, 1000), (n, 3)]) {
                 for most in [0, 40, 300] {
-                    one_by_one::<C>(machine, count, share, most);
+                    one_by_one::<C>(&|_| machine, count, share, most);
                 }
+            }
+            // A key of another machine among them, which keeps its neighbours out of the lanes: not all.
+            let mixed = |i| if i % 40 == 5 { Some(Machine::Portable) } else { machine };
+            for most in [40, 300] {
+                one_by_one::<C>(&mixed, 300, 1, most);
             }
         }
     }
     for_each_cipher!(check);
 }
 
-fn one_by_one<C: Keyed>(machine: Option<Machine>, count: usize, share: usize, most: usize) {
-    let what = format!("{} {machine:?} {count} messages, {share} a key, {most} bytes", C::NAME);
-    let key = |i| Gcm::new(C::with(machine, &painted(C::KEY_LEN, i)));
+/// `on` says on which machine a key is.
+fn one_by_one<C: Keyed>(
+    on: &dyn Fn(usize) -> Option<Machine>,
+    count: usize,
+    share: usize,
+    most: usize,
+) {
+    let what = format!("{} {:?} {count} messages, {share} a key, {most} bytes", C::NAME);
+    let key = |i| Gcm::new(C::with(on(i), &painted(C::KEY_LEN, i)));
     let keys: Vec<Gcm<C>> = (0..count.div_ceil(share)).map(key).collect();
     // One IV in twenty is of another length, and one is empty.
     let ivs: Vec<Vec<u8>> = (0..count)

@@ -3,12 +3,12 @@
 
 use ::aead::{AeadInOut as _, Payload};
 use cipher::{
-    Array, BlockCipherDecrypt as _, BlockCipherEncrypt as _, BlockModeDecrypt as _,
-    BlockModeEncrypt as _, KeyInit, KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _,
+    Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt as _, BlockModeEncrypt as _,
+    KeyInit, KeyIvInit as _, StreamCipher as _, StreamCipherSeek as _,
 };
 use manylane::{
     aes::{Aes128, Aes256},
-    block::{Ccm, Ctr32, Ctr128, Gcm, Ofb, cbc, cfb, ecb},
+    block::{BlockCipher, Ccm, Ctr32, Ctr128, Gcm, Ofb, cbc, cfb, ecb},
     sm4::Sm4,
 };
 use manylane_vectors::painted;
@@ -36,6 +36,22 @@ fn ciphers() {
         blocks.iter_mut().for_each(|block| cipher.decrypt_block(block));
         assert_eq!(blocks, plain);
     }
+}
+
+/// What is generic over both our trait and those of the `cipher` crate says `encrypt_block` and means the latter's.
+#[test]
+fn bounds_do_not_collide() {
+    fn there_and_back<C: BlockCipher + BlockCipherEncrypt + BlockCipherDecrypt>(cipher: &C) {
+        let mut blocks = [cipher::Block::<C>::default(); 3];
+        cipher.encrypt_block(&mut blocks[0]);
+        cipher.encrypt_blocks(&mut blocks[1..]);
+        assert_eq!(blocks[0], blocks[2]);
+        cipher.decrypt_block(&mut blocks[0]);
+        cipher.decrypt_blocks(&mut blocks[1..]);
+        assert_eq!(blocks, [cipher::Block::<C>::default(); 3]);
+        assert_eq!(cipher.machine(), Sm4::new(&[1; 16]).machine());
+    }
+    there_and_back(&Sm4::new(&[1; 16]));
 }
 
 /// The `cbc` crate's mode over our cipher, and ours through its traits.

@@ -21,7 +21,7 @@ use super::{Gfni, matrix};
 use crate::{
     block::{
         Block,
-        lanes::{InverseRounds, Rounds, Whole, kernel},
+        lanes::{End, InverseRounds, Rounds, Whole, kernel},
     },
     ct::wipe_words,
     sm4::{
@@ -30,11 +30,13 @@ use crate::{
     },
 };
 
-/// Blocks of a group, of which slices must be multiples.
+/// Blocks of a group.
 pub(super) const GROUP: usize = 128;
 
-/// Nothing is left after groups.
+/// Nothing is left after groups, as the kernels' arguments say.
 type Groups = Whole<32>;
+
+const _: () = assert!(<Groups as End<__m512i, ()>>::PART == GROUP);
 
 /// Round keys with each byte four times.
 #[repr(align(64))]
@@ -109,8 +111,7 @@ impl<'a> Planar<'a> {
     /// # Safety
     /// The processor has AVX-512 F and BW and GFNI.
     #[inline(always)]
-    unsafe fn xor_counters(&self, counter: &Block, data: &mut [Block]) {
-        let (groups, _) = data.as_chunks_mut::<GROUP>();
+    unsafe fn xor_counters(&self, counter: &Block, groups: &mut [[Block; GROUP]]) {
         let [.., a, b, c, d] = *counter;
         let mut low = u32::from_be_bytes([a, b, c, d]);
         // SAFETY: the vectors of a group are read and written; the rest is the caller's proof.
@@ -387,35 +388,43 @@ macro_rules! planar {
 
 planar! {
     /// Encrypts every block by itself.
-    encrypt_blocks(key, data: &mut [Block]) =>
-        lanes::ecb::<__m512i, _, Groups, 32, true>(&Planar::new(&key.encrypt), data);
+    encrypt_blocks(key, data: &mut [[Block; GROUP]]) => {
+        let planar = Planar::new(&key.encrypt);
+        lanes::ecb::<__m512i, _, Groups, 32, true>(&planar, data.as_flattened_mut())
+    };
     /// Decrypts every block by itself.
-    decrypt_blocks(key, data: &mut [Block]) =>
-        lanes::ecb::<__m512i, _, Groups, 32, false>(&Planar::new(&key.decrypt), data);
+    decrypt_blocks(key, data: &mut [[Block; GROUP]]) => {
+        let planar = Planar::new(&key.decrypt);
+        lanes::ecb::<__m512i, _, Groups, 32, false>(&planar, data.as_flattened_mut())
+    };
     /// Xors the key stream of `counter` and on into `data`.
-    xor_counters(key, counter: &Block, data: &mut [Block]) =>
+    xor_counters(key, counter: &Block, data: &mut [[Block; GROUP]]) =>
         Planar::new(&key.encrypt).xor_counters(counter, data);
     /// Decrypts CBC; `iv` becomes the last ciphertext block.
-    cbc_decrypt(key, iv: &mut Block, data: &mut [Block]) =>
-        lanes::decrypt_chained::<__m512i, _, Groups, 32, false>(&Planar::new(&key.decrypt), iv, data);
+    cbc_decrypt(key, iv: &mut Block, data: &mut [[Block; GROUP]]) => {
+        let planar = Planar::new(&key.decrypt);
+        lanes::decrypt_chained::<__m512i, _, Groups, 32, false>(&planar, iv, data.as_flattened_mut())
+    };
     /// Decrypts CFB; `iv` becomes the last ciphertext block.
-    cfb_decrypt(key, iv: &mut Block, data: &mut [Block]) =>
-        lanes::decrypt_chained::<__m512i, _, Groups, 32, true>(&Planar::new(&key.encrypt), iv, data);
-    /// Encrypts XTS blocks; `tweak` becomes that of the next.
-    xts_encrypt(key, order: crate::block::TweakOrder, tweak: &mut Block, data: &mut [Block]) => {
+    cfb_decrypt(key, iv: &mut Block, data: &mut [[Block; GROUP]]) => {
         let planar = Planar::new(&key.encrypt);
+        lanes::decrypt_chained::<__m512i, _, Groups, 32, true>(&planar, iv, data.as_flattened_mut())
+    };
+    /// Encrypts XTS blocks; `tweak` becomes that of the next.
+    xts_encrypt(key, order: crate::block::TweakOrder, tweak: &mut Block, data: &mut [[Block; GROUP]]) => {
+        let planar = Planar::new(&key.encrypt);
+        let data = data.as_flattened_mut();
         match order {
-            TweakOrder::Ieee =>
-                lanes::xts::<__m512i, _, Groups, 32, false, true>(&planar, tweak, data),
+            TweakOrder::Ieee => lanes::xts::<__m512i, _, Groups, 32, false, true>(&planar, tweak, data),
             TweakOrder::Gb => lanes::xts::<__m512i, _, Groups, 32, true, true>(&planar, tweak, data),
         }
     };
     /// Decrypts XTS blocks; `tweak` becomes that of the next.
-    xts_decrypt(key, order: crate::block::TweakOrder, tweak: &mut Block, data: &mut [Block]) => {
+    xts_decrypt(key, order: crate::block::TweakOrder, tweak: &mut Block, data: &mut [[Block; GROUP]]) => {
         let planar = Planar::new(&key.decrypt);
+        let data = data.as_flattened_mut();
         match order {
-            TweakOrder::Ieee =>
-                lanes::xts::<__m512i, _, Groups, 32, false, false>(&planar, tweak, data),
+            TweakOrder::Ieee => lanes::xts::<__m512i, _, Groups, 32, false, false>(&planar, tweak, data),
             TweakOrder::Gb => lanes::xts::<__m512i, _, Groups, 32, true, false>(&planar, tweak, data),
         }
     };
