@@ -20,6 +20,7 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod borrowed;
 pub mod cbc;
 pub mod ccm;
 pub mod cfb;
@@ -61,7 +62,8 @@ pub type Block = [u8; 16];
 
 /// A cipher with its key, on the machine that it was made for.
 ///
-/// The modes of operation are generic over it. It cannot be implemented outside this crate; what it has beside
+/// The modes of operation are generic over it, and take it by value or by reference: `Ctr128::new(&cipher, &iv)`
+/// copies no key. It cannot be implemented outside this crate; what it has beside
 /// [`machine`](Self::machine) is internal and may change at any time.
 pub trait BlockCipher: kernels::Kernels {
     /// The machine whose kernels run.
