@@ -177,8 +177,9 @@ pub(crate) fn run(args: &Args) -> ExitCode {
         }
         Some(Command::Launch { suite, device, bytes }) => {
             let family = if suite == AES_GPU { Family::Aes } else { Family::Sm4 };
-            let launched = gpu::chosen(*device)
-                .and_then(|ids| ids.iter().try_for_each(|id| block_gpu::launch_all(family, *id, *bytes)));
+            let launched = gpu::chosen(*device).and_then(|ids| {
+                ids.iter().try_for_each(|id| block_gpu::launch_all(family, *id, *bytes))
+            });
             match launched {
                 Ok(()) => exit::OK,
                 Err(why) => {
