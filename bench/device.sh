@@ -188,8 +188,7 @@ block() {
     timeout "$limit" "$manylane" bench aes-gpu sm4-gpu --device "$device" $quick -o "$output/block"
 }
 
-# Kernels are launched on little data first, for their known answers: whoever reads the file takes the longest
-# launch of each. Conflicts of banks are counted where the card has counters of these names.
+# Kernels are launched on little data first, for their known answers: tables take the longest launch of each. Conflicts of banks are counted where the card has counters of these names.
 profile() {
     ncu=${NCU:-ncu}
     if ! command -v "$ncu" >/dev/null; then

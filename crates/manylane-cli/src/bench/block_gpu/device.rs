@@ -79,6 +79,20 @@ enum Kernels {
 }
 
 impl Kernels {
+    /// With as many tables as there is room for.
+    fn choose(family: Family, gpu: &Gpu) -> Result<(Tables, Self), Error> {
+        Ok(match family {
+            Family::Aes => {
+                let aes = Aes::new(gpu)?;
+                (aes.tables(), Kernels::Aes(aes))
+            }
+            Family::Sm4 => {
+                let sm4 = Sm4::new(gpu)?;
+                (sm4.tables(), Kernels::Sm4(sm4))
+            }
+        })
+    }
+
     fn load(family: Family, gpu: &Gpu, tables: Tables) -> Result<Self, Error> {
         Ok(match family {
             Family::Aes => Kernels::Aes(Aes::with_tables(gpu, tables)?),
@@ -124,12 +138,9 @@ impl Device {
     ) -> Result<Self, Error> {
         let gpu = Gpu::open(id)?;
         let timer = Timer::new(&gpu)?;
-        let best = match family {
-            Family::Aes => Aes::new(&gpu)?.tables(),
-            Family::Sm4 => Sm4::new(&gpu)?.tables(),
-        };
-        let mut kernels = Vec::new();
-        for tables in Tables::ALL.into_iter().filter(|tables| *tables >= best) {
+        let (best, kernels) = Kernels::choose(family, &gpu)?;
+        let mut kernels = vec![(best, kernels)];
+        for tables in Tables::ALL.into_iter().filter(|tables| *tables > best) {
             kernels.push((tables, Kernels::load(family, &gpu, tables)?));
         }
         let (free, _) = gpu.memory()?;
@@ -351,8 +362,8 @@ impl Device {
 
 /// Where a check looks in so many bytes.
 pub(super) fn spans(bytes: usize, rng: &mut fastrand::Rng) -> Vec<usize> {
-    let mut spans: Vec<usize> = (0..30).map(|_| 16 * rng.usize(..=(bytes - SPAN) / 16)).collect();
-    spans.extend([0, bytes - SPAN]);
+    let mut spans = vec![0, bytes - SPAN];
+    spans.extend((0..30).map(|_| 16 * rng.usize(..=(bytes - SPAN) / 16)));
     spans
 }
 

@@ -5,7 +5,8 @@ use std::rc::Rc;
 use manylane_gpu::{BlockComparator, Tables};
 
 use super::{
-    Cipher, Device, Family, Group, Mode, OURS, Program, Work, bytes_label, contender, group,
+    Cipher, Device, Family, Group, Mode, OURS, Program, Work, bytes_label, contender, device::STEP,
+    group,
 };
 
 const PART: &str = "Kernel alone, data in device memory, read and stored";
@@ -35,7 +36,7 @@ pub(super) fn groups(device: &Rc<Device>, quick: bool) -> Vec<Group> {
 
 /// Every kernel once, on so many bytes at most.
 pub(super) fn each(device: &Device, bytes: usize) -> Vec<Work> {
-    let bytes = device.affords(bytes);
+    let bytes = (bytes.min(device.room()) / STEP * STEP).max(STEP);
     let mut all = Vec::new();
     for &cipher in device.family().ciphers() {
         for tables in device.tables() {
@@ -88,8 +89,8 @@ fn of_mode(device: &Rc<Device>, cipher: Cipher, name: &str, mode: Mode, quick: b
         }
         Ok(contenders)
     };
-    let of = device.tables()[0];
-    let parameter = format!("{} (manylane: {of:?})", parameter(cipher, mode, bytes)).to_lowercase();
+    let tables = format!("{:?}", device.tables()[0]).to_lowercase();
+    let parameter = format!("{} (manylane: {tables})", parameter(cipher, mode, bytes));
     Group {
         base: Some(OURS),
         working_set: 2 * bytes as u64,

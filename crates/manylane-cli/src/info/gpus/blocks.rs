@@ -31,9 +31,9 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Loads them, which asks each kernel for known answers.
     pub(super) fn load(gpu: &Gpu) -> Result<Self, Error> {
-        let best = Aes::new(gpu)?.tables();
-        let (mut aes, mut sm4) = (Vec::new(), Vec::new());
-        for tables in Tables::ALL.into_iter().filter(|tables| *tables >= best) {
+        let (mut aes, mut sm4) = (vec![Aes::new(gpu)?], vec![Sm4::new(gpu)?]);
+        let best = aes[0].tables();
+        for tables in Tables::ALL.into_iter().filter(|tables| *tables > best) {
             aes.push(Aes::with_tables(gpu, tables)?);
             sm4.push(Sm4::with_tables(gpu, tables)?);
         }
