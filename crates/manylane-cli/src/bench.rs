@@ -10,6 +10,7 @@
 //! | `arm.rs` | instructions counted under an emulator |
 //! | `peers.rs` | other implementations, loaded at run time |
 //! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
+//! | `block.rs` | the suites `aes` and `sm4` |
 //! | `sensors.rs` | clock and energy of devices |
 //! | `published.rs` | figures of others, to set beside |
 //! | `plot.rs` | figures as pictures |
@@ -42,6 +43,7 @@ use crate::{
 };
 
 mod arm;
+mod block;
 mod clock;
 mod compare;
 mod counts;
@@ -136,10 +138,12 @@ enum Command {
 }
 
 /// Every suite.
-const SUITES: [&str; 3] = [SM3, SM3_GPU, SM2];
+const SUITES: [&str; 5] = [SM3, SM3_GPU, SM2, AES, SM4];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
 const SM2: &str = "sm2";
+const AES: &str = "aes";
+const SM4: &str = "sm4";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
@@ -260,6 +264,12 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
     if named(SM2) || args.suites.is_empty() {
         chosen.suites.push(SM2.to_owned());
         chosen.plan.groups.extend(sm2::plan(args.quick).groups);
+    }
+    for (name, suite) in [(AES, block::aes as fn() -> Plan), (SM4, block::sm4)] {
+        if named(name) || args.suites.is_empty() {
+            chosen.suites.push(name.to_owned());
+            chosen.plan.groups.extend(suite().groups);
+        }
     }
     Ok(chosen)
 }

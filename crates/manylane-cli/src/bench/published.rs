@@ -1,6 +1,6 @@
 //! Figures that others have published, to set beside a run.
 
-use super::{data::bytes_label, model::Published};
+use super::{block, data::bytes_label, model::Published};
 
 const HI_SM3: &str = "HI-SM3, Tables 3 and 4";
 const SUN: &str = "Sun, Zhang, Ma 2021, Table 1";
@@ -59,6 +59,7 @@ const PARASM2: [Delays; 8] = [
 pub(super) fn figures(suite: &str) -> Vec<Published> {
     match suite {
         super::SM3_GPU => sm3_gpu(),
+        super::AES => block::published(),
         super::SM2 => PARASM2.iter().flat_map(parasm2).collect(),
         _ => Vec::new(),
     }
@@ -74,6 +75,7 @@ fn parasm2(&(source, device, work, delays): &Delays) -> impl Iterator<Item = Pub
             gb_per_s: bytes as f64 / ms / 1e6,
             latency_ms: Some(ms),
             bytes_per_sm_clock: None,
+            gbit_per_s_per_watt: None,
         }
     })
 }
@@ -87,6 +89,7 @@ fn sm3_gpu() -> Vec<Published> {
             gb_per_s,
             latency_ms,
             bytes_per_sm_clock,
+            gbit_per_s_per_watt: None,
         };
     FIGURES.map(figure).into()
 }
