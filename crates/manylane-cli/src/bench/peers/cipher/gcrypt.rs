@@ -78,10 +78,11 @@ impl GcryptCiphers {
                 "its calling convention is another for functions such as gcry_control".into()
             );
         }
-        let library = apart::open(&LIBGCRYPT, &[])?;
+        let there = GcryptCiphers::get()?.f.gcry_check_version as *const c_void;
+        let library = apart::open(there, None)?;
         // SAFETY: the signatures are those of gcrypt.h of the 1.x series. `gcry_control` is variadic there;
-        // the commands used take two pointers at most, which the calling conventions of the systems
-        // that load a library twice pass the same way.
+        // the commands used take two pointers at most, which the calling conventions of the systems served
+        // pass the same way, except Apple's for AArch64, ruled out above.
         let f = unsafe { Functions::load(library) }?;
         let name = CString::new(feature).map_err(|why| why.to_string())?;
         // SAFETY: the command takes a name that ends in zero, and is meant to come first of all.

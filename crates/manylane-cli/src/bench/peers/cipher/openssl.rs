@@ -55,7 +55,8 @@ impl OpenSslCiphers {
         OPENSSL.get_or_init(load).as_ref().map_err(String::as_str)
     }
 
-    /// The library once more, told that the processor has neither AES instructions nor carry-less products.
+    /// The library once more, told that the processor has neither AES instructions nor carry-less products; this
+    /// must be asked for before there are threads.
     pub(in crate::bench) fn without_aes() -> Result<&'static Self, &'static str> {
         static OPENSSL: OnceLock<Result<OpenSslCiphers, String>> = OnceLock::new();
         let load = || {
@@ -64,8 +65,9 @@ impl OpenSslCiphers {
             }
             // Bits of cpuid as the library's manual numbers them: PCLMULQDQ 33 and AES-NI 57 of the first
             // word, VAES 41 and VPCLMULQDQ 42 of the second.
-            let variable = (c"OPENSSL_ia32cap", c"~0x200000200000000:~0x60000000000");
-            let openssl = OpenSslCiphers::load(apart::open(&LIBCRYPTO, &[variable])?)?;
+            let variable = ("OPENSSL_ia32cap", "~0x200000200000000:~0x60000000000");
+            let there = OpenSslCiphers::get()?.f.OpenSSL_version as *const c_void;
+            let openssl = OpenSslCiphers::load(apart::open(there, Some(variable))?)?;
             match openssl.has_aes_instructions() {
                 Some(false) => Ok(openssl),
                 _ => Err("OpenSSL does not do as OPENSSL_ia32cap tells it".into()),
@@ -85,7 +87,7 @@ impl OpenSslCiphers {
     }
 
     /// Whether it takes the processor to have AES instructions, if it says.
-    pub(super) fn has_aes_instructions(&self) -> Option<bool> {
+    fn has_aes_instructions(&self) -> Option<bool> {
         // SAFETY: returns a constant string or null, for any number.
         let info = unsafe { (self.f.OPENSSL_info)(CPU_SETTINGS) };
         if info.is_null() {
