@@ -4,8 +4,8 @@ use manylane::block::{Ccm, Ctr128, Gcm, Ofb, Xts, cbc, cfb, ecb};
 
 use super::{
     Bytes, Call, Cipher, Contender, Cores, GCRYPT_WITHOUT_GFNI, GcryptCiphers, Group, Keyed,
-    LENGTH, LENGTHS, LIBGCRYPT, Machine, Mode, OPENSSL, OPENSSL_WITHOUT_AES, OpenSslCiphers, Rc,
-    RefCell, Tag, TweakOrder, Work, base, bytes_label, choices, counts, id, of_cipher, pairs,
+    LENGTH, LENGTHS, LIBGCRYPT, Machine, Mode, OPENSSL, OPENSSL_WITHOUT_AES, OURS, OpenSslCiphers,
+    Rc, RefCell, Tag, TweakOrder, Work, base, bytes_label, choices, counts, id, of_cipher, pairs,
     random, setup,
 };
 
@@ -100,6 +100,17 @@ fn group(cipher: Cipher, mode: Mode, len: usize, part: &'static str) -> Group {
             Ok(ours.chain(bench.peers()).collect())
         }),
     }
+}
+
+/// What users call, for another suite.
+pub(in crate::bench) fn ours_alone(
+    cipher: Cipher,
+    mode: Mode,
+    len: usize,
+    rng: &mut fastrand::Rng,
+) -> Contender {
+    let bench = Bench::new(cipher, mode, len, rng);
+    of_cipher!(cipher, ours(&bench, OURS, None)).expect("the best machine runs")
 }
 
 /// A message that contenders share, each changing it in place: so it lies where it lies for all.
