@@ -269,10 +269,10 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
         chosen.suites.push(SM2.to_owned());
         chosen.plan.groups.extend(sm2::plan(args.quick).groups);
     }
-    for (name, suite) in [(AES, block::aes as fn() -> Plan), (SM4, block::sm4)] {
+    for (name, suite) in [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4)] {
         if named(name) || args.suites.is_empty() {
             chosen.suites.push(name.to_owned());
-            chosen.plan.groups.extend(suite().groups);
+            chosen.plan.groups.extend(suite(args.quick).groups);
         }
     }
     Ok(chosen)

@@ -48,7 +48,7 @@ const LENGTH: usize = 8 << 10;
 const AES_KEYS: [Cipher; 3] = [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256];
 
 /// What suite `aes` measures, in the order of the report.
-pub(super) fn aes() -> Plan {
+pub(super) fn aes(quick: bool) -> Plan {
     let mut groups = Vec::new();
     groups.extend(message::by_length(&AES_KEYS, Mode::Ctr));
     groups.extend(message::by_length(&[Cipher::Aes128, Cipher::Aes256], Mode::GcmEncrypt));
@@ -66,12 +66,12 @@ pub(super) fn aes() -> Plan {
         at_8_kib(Mode::Ofb),
     ]));
     groups.extend(many::groups(Cipher::Aes128));
-    groups.extend(AES_KEYS.map(cores::group));
+    groups.extend(AES_KEYS.map(|cipher| cores::group(cipher, quick)));
     Plan { groups, latencies: Vec::new() }
 }
 
 /// What suite `sm4` measures.
-pub(super) fn sm4() -> Plan {
+pub(super) fn sm4(quick: bool) -> Plan {
     let mut groups = Vec::new();
     groups.extend(message::by_length(&[Cipher::Sm4], Mode::Ctr));
     groups.extend(message::by_length(&[Cipher::Sm4], Mode::GcmEncrypt));
@@ -88,7 +88,7 @@ pub(super) fn sm4() -> Plan {
     ];
     groups.extend(message::by_mode(&modes.map(|mode| (Cipher::Sm4, mode))));
     groups.extend(many::groups(Cipher::Sm4));
-    groups.push(cores::group(Cipher::Sm4));
+    groups.push(cores::group(Cipher::Sm4, quick));
     Plan { groups, latencies: Vec::new() }
 }
 

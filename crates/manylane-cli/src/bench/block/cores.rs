@@ -20,15 +20,18 @@ use crate::bench::{
 /// Bytes that each thread works on again and again: they stay in its core's second cache.
 const LEN: usize = 256 << 10;
 
-/// Counters of energy are brought up to date every millisecond.
-const EFFORT: Effort = Effort { visits: 7, samples: 1, sample: Duration::from_millis(100) };
+/// Counters of energy are brought up to date every millisecond, so samples are long.
+fn effort(quick: bool) -> Effort {
+    let (visits, sample) = if quick { (2, 20) } else { (7, 100) };
+    Effort { visits, samples: 1, sample: Duration::from_millis(sample) }
+}
 
 /// Name of the group of a cipher.
 pub(super) fn name(cipher: Cipher) -> String {
     id(cipher, "cores", LEN)
 }
 
-pub(super) fn group(cipher: Cipher) -> Group {
+pub(super) fn group(cipher: Cipher, quick: bool) -> Group {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     Group {
         id: name(cipher),
@@ -39,7 +42,7 @@ pub(super) fn group(cipher: Cipher) -> Group {
         base: Some(base(cipher, Mode::Ctr)),
         pairs: Vec::new(),
         cores: Cores::All,
-        effort: Some(EFFORT),
+        effort: Some(effort(quick)),
         same_output: true,
         build: Box::new(move |rng| Ok(contenders(cipher, threads, rng))),
     }
