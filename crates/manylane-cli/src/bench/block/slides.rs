@@ -95,9 +95,7 @@ fn measured(summary: &Summary, cipher: Cipher, contender: &str) -> Option<[Strin
         results.find(|r| (&r.group, &r.contender[..]) == (&group, contender))
     };
     let (one, all) = (find(id(cipher, "ctr", 1 << 20)), find(cores::name(cipher)));
-    if one.or(all).is_none() {
-        return None;
-    }
+    one.or(all)?;
     let median = |result: Option<&Measured>, metric| Some(result?.metrics.get(&metric)?.median);
     let gbit = |rate: Option<f64>| rate.map_or_else(String::new, |rate| number(rate * 8.0));
     let efficiency = median(all, Metric::JoulesPerGb).map(|joules| number(8.0 / joules));

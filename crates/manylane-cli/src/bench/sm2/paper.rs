@@ -102,7 +102,7 @@ mod tests {
         let [encrypt, decrypt] = tables(&summary);
         let row = "64 MiB,,,,200.0,,,,,,,301.1,271.1,518.5,482.9";
         let row: Vec<&str> = row.split(',').collect();
-        assert_eq!(encrypt.rows, [row.clone()]);
+        assert_eq!(encrypt.rows[..], [&row[..]]);
         assert_eq!(encrypt.columns.len(), row.len());
         assert!(decrypt.rows.is_empty());
     }
