@@ -26,10 +26,7 @@ mod many;
 mod message;
 mod slides;
 
-pub(super) use self::{
-    message::ours_alone,
-    slides::{published, table as beside_the_slides},
-};
+pub(super) use self::{message::ours_alone, slides::table as beside_the_slides};
 
 /// Name of OpenSSL as a contender.
 const OPENSSL: &str = "OpenSSL";

@@ -3,61 +3,29 @@
 
 use super::{Cipher, LIBGCRYPT, Machine, OPENSSL, OPENSSL_WITHOUT_AES, cores, id, machines_of};
 use crate::bench::{
-    model::{Measured, Metric, Published, Summary},
+    model::{Measured, Metric, Summary},
+    published::{self, QUOTED_CPU, SLIDES_CPU, WITH_AES, WITHOUT_AES},
     report::{Table, number},
 };
-
-const SOURCE: &str = "AES and SHA-3, slides";
-const THEIRS: &str = "Ryzen 5 2600";
-/// What they quote of C. Tezcan's paper, to set beside.
-const REFERENCE: &str = "Core i7-10700F";
-
-const WITHOUT: &str = "CPU without AES instructions";
-const WITH: &str = "CPU with AES instructions";
-
-/// Device, implementation, cipher, Gbit/s, and Gbit/s per W.
-type Row = (&'static str, &'static str, Cipher, f64, f64);
-
-const FIGURES: [Row; 7] = [
-    (THEIRS, WITHOUT, Cipher::Aes128, 5.58, 0.21),
-    (THEIRS, WITH, Cipher::Aes128, 50.56, 1.69),
-    (REFERENCE, WITH, Cipher::Aes128, 134.7, 2.07),
-    (THEIRS, WITHOUT, Cipher::Aes192, 4.70, 0.17),
-    (THEIRS, WITH, Cipher::Aes192, 47.79, 1.59),
-    (THEIRS, WITHOUT, Cipher::Aes256, 3.94, 0.14),
-    (THEIRS, WITH, Cipher::Aes256, 45.37, 1.51),
-];
-
-/// For the record.
-pub(in crate::bench) fn published() -> Vec<Published> {
-    let figure = |(device, work, cipher, gbit_per_s, per_watt): Row| Published {
-        source: SOURCE.to_owned(),
-        device: device.to_owned(),
-        work: format!("{}-CTR, {work}", cipher.name()),
-        gb_per_s: gbit_per_s / 8.0,
-        latency_ms: None,
-        bytes_per_sm_clock: None,
-        gbit_per_s_per_watt: Some(per_watt),
-    };
-    FIGURES.map(figure).into()
-}
 
 /// What was measured of the implementations in their tables, beside what is there.
 pub(in crate::bench) fn table(summary: &Summary) -> Table {
     let mut rows = Vec::new();
     for cipher in super::AES_KEYS {
         let best = machines_of(cipher).next_back().filter(|&best| best != Machine::Portable);
-        let implementations = [(WITHOUT, vec![Machine::Portable.name(), OPENSSL_WITHOUT_AES]), {
-            let ours = best.map(Machine::name);
-            (WITH, ours.into_iter().chain([OPENSSL, LIBGCRYPT]).collect())
-        }];
+        let implementations =
+            [(WITHOUT_AES, vec![Machine::Portable.name(), OPENSSL_WITHOUT_AES]), {
+                let ours = best.map(Machine::name);
+                (WITH_AES, ours.into_iter().chain([OPENSSL, LIBGCRYPT]).collect())
+            }];
         for (implementation, contenders) in implementations {
             let measured =
                 contenders.into_iter().filter_map(|name| measured(summary, cipher, name));
             for (i, cells) in measured.enumerate() {
                 // Theirs stand once.
                 let theirs = match i {
-                    0 => [THEIRS, REFERENCE].map(|device| quoted(device, implementation, cipher)),
+                    0 => [SLIDES_CPU, QUOTED_CPU]
+                        .map(|device| quoted(device, implementation, cipher)),
                     _ => [const { [const { String::new() }; 2] }; 2],
                 };
                 let heads = [cipher.name().to_owned(), implementation.to_owned()];
@@ -109,11 +77,10 @@ fn measured(summary: &Summary, cipher: Cipher, contender: &str) -> Option<[Strin
 
 /// Their Gbit/s, and per W.
 fn quoted(device: &str, implementation: &str, cipher: Cipher) -> [String; 2] {
-    let is = |row: &&Row| (row.0, row.1, row.2) == (device, implementation, cipher);
-    match FIGURES.iter().find(is) {
-        Some(row) => [number(row.3), number(row.4)],
-        None => Default::default(),
-    }
+    let found = published::slides(device, implementation, cipher.name());
+    found.map_or_else(Default::default, |(gbit, per_watt)| {
+        [number(gbit), per_watt.map_or_else(String::new, number)]
+    })
 }
 
 #[cfg(test)]
@@ -137,10 +104,19 @@ mod tests {
             summary.results.push(result);
         }
         let table = table(&summary);
-        let row =
-            ["AES-128", WITHOUT, "portable", "16.00", "28.00", "2.000", "5.580", "0.210", "", ""];
+        let row = [
+            "AES-128",
+            WITHOUT_AES,
+            "portable",
+            "16.00",
+            "28.00",
+            "2.000",
+            "5.580",
+            "0.210",
+            "",
+            "",
+        ];
         assert_eq!(table.rows, [row.map(str::to_owned)]);
         assert_eq!(table.columns.len(), row.len());
-        assert_eq!(published().len(), FIGURES.len());
     }
 }
