@@ -105,6 +105,10 @@ pub(super) fn slides(
     SLIDES.iter().find(is).map(|row| (row.3, row.4))
 }
 
+fn slides_of(device: impl Fn(&str) -> bool) -> Vec<Published> {
+    SLIDES.into_iter().filter(|row| device(row.0)).map(of_slides).collect()
+}
+
 fn of_slides((device, implementation, cipher, gbit_per_s, per_watt): SlidesRow) -> Published {
     Published {
         source: AES_AND_SHA3.to_owned(),
@@ -121,7 +125,8 @@ fn of_slides((device, implementation, cipher, gbit_per_s, per_watt): SlidesRow) 
 pub(super) fn figures(suite: &str) -> Vec<Published> {
     match suite {
         super::SM3_GPU => sm3_gpu(),
-        super::AES => SLIDES.map(of_slides).into(),
+        super::AES => slides_of(|device| [SLIDES_CPU, QUOTED_CPU].contains(&device)),
+        super::AES_GPU => slides_of(|device| ![SLIDES_CPU, QUOTED_CPU].contains(&device)),
         super::SM2 => PARASM2.iter().flat_map(parasm2).collect(),
         _ => Vec::new(),
     }
