@@ -1,7 +1,7 @@
 //! Suites `aes` and `sm4`: every machine's kernels in every mode, and what other libraries do with the same
 //! messages.
 
-use std::{cell::RefCell, rc::Rc};
+use std::{cell::RefCell, rc::Rc, time::Duration};
 
 use manylane::{
     aes::{Aes128, Aes192, Aes256},
@@ -13,7 +13,7 @@ use manylane::{
 use super::{
     AES, SM4, counts,
     data::{Bytes, bytes_label},
-    measure::{Call, Contender, Cores, Group, Plan, Work},
+    measure::{Call, Contender, Cores, Effort, Group, Plan, Work},
     peers::{
         GCRYPT_WITHOUT_GFNI, OPENSSL_WITHOUT_AES,
         cipher::{Cipher, GcryptCiphers, Mode, OpenSslCiphers, Tag},
@@ -47,22 +47,25 @@ const AES_KEYS: [Cipher; 3] = [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256];
 /// What suite `aes` measures, in the order of the report.
 pub(super) fn aes(quick: bool) -> Plan {
     let mut groups = Vec::new();
-    groups.extend(message::by_length(&AES_KEYS, Mode::Ctr));
-    groups.extend(message::by_length(&[Cipher::Aes128, Cipher::Aes256], Mode::GcmEncrypt));
+    groups.extend(message::by_length(&AES_KEYS, Mode::Ctr, quick));
+    groups.extend(message::by_length(&[Cipher::Aes128, Cipher::Aes256], Mode::GcmEncrypt, quick));
     let at_8_kib = |mode| (Cipher::Aes128, mode);
-    groups.extend(message::by_mode(&[
-        at_8_kib(Mode::GcmDecrypt),
-        (Cipher::Aes256, Mode::GcmDecrypt),
-        at_8_kib(Mode::Ecb),
-        at_8_kib(Mode::CbcDecrypt),
-        at_8_kib(Mode::CbcEncrypt),
-        at_8_kib(Mode::Xts(TweakOrder::Ieee)),
-        (Cipher::Aes256, Mode::Xts(TweakOrder::Ieee)),
-        at_8_kib(Mode::Ccm),
-        at_8_kib(Mode::CfbDecrypt),
-        at_8_kib(Mode::Ofb),
-    ]));
-    groups.extend(many::groups(Cipher::Aes128));
+    groups.extend(message::by_mode(
+        quick,
+        &[
+            at_8_kib(Mode::GcmDecrypt),
+            (Cipher::Aes256, Mode::GcmDecrypt),
+            at_8_kib(Mode::Ecb),
+            at_8_kib(Mode::CbcDecrypt),
+            at_8_kib(Mode::CbcEncrypt),
+            at_8_kib(Mode::Xts(TweakOrder::Ieee)),
+            (Cipher::Aes256, Mode::Xts(TweakOrder::Ieee)),
+            at_8_kib(Mode::Ccm),
+            at_8_kib(Mode::CfbDecrypt),
+            at_8_kib(Mode::Ofb),
+        ],
+    ));
+    groups.extend(many::groups(Cipher::Aes128, quick));
     groups.extend(AES_KEYS.map(|cipher| cores::group(cipher, quick)));
     Plan { groups, latencies: Vec::new() }
 }
@@ -70,8 +73,8 @@ pub(super) fn aes(quick: bool) -> Plan {
 /// What suite `sm4` measures.
 pub(super) fn sm4(quick: bool) -> Plan {
     let mut groups = Vec::new();
-    groups.extend(message::by_length(&[Cipher::Sm4], Mode::Ctr));
-    groups.extend(message::by_length(&[Cipher::Sm4], Mode::GcmEncrypt));
+    groups.extend(message::by_length(&[Cipher::Sm4], Mode::Ctr, quick));
+    groups.extend(message::by_length(&[Cipher::Sm4], Mode::GcmEncrypt, quick));
     let modes = [
         Mode::GcmDecrypt,
         Mode::Ecb,
@@ -83,10 +86,16 @@ pub(super) fn sm4(quick: bool) -> Plan {
         Mode::CfbDecrypt,
         Mode::Ofb,
     ];
-    groups.extend(message::by_mode(&modes.map(|mode| (Cipher::Sm4, mode))));
-    groups.extend(many::groups(Cipher::Sm4));
+    groups.extend(message::by_mode(quick, &modes.map(|mode| (Cipher::Sm4, mode))));
+    groups.extend(many::groups(Cipher::Sm4, quick));
     groups.push(cores::group(Cipher::Sm4, quick));
     Plan { groups, latencies: Vec::new() }
+}
+
+/// There are so many groups that each is measured less often than in other suites.
+fn effort(quick: bool) -> Option<Effort> {
+    let sample = Duration::from_millis(1);
+    (!quick).then_some(Effort { visits: 16, samples: 8, sample })
 }
 
 /// Suite of a cipher.

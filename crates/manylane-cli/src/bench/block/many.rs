@@ -8,7 +8,7 @@ use manylane::{
 use super::{
     Bytes, Call, Cipher, Contender, Cores, GCRYPT_WITHOUT_GFNI, GcryptCiphers, Group, Keyed,
     LIBGCRYPT, Machine, Mode, OPENSSL, OpenSslCiphers, Rc, RefCell, Tag, Work, base, bytes_label,
-    choices, id, of_cipher, pairs, random,
+    choices, effort, id, of_cipher, pairs, random,
 };
 
 /// CBC encryptions side by side: as many as a machine has lanes at most.
@@ -21,14 +21,14 @@ const SHORT_LEN: usize = 256;
 
 const ALONE: &str = "one after another";
 
-pub(super) fn groups(cipher: Cipher) -> [Group; 2] {
+pub(super) fn groups(cipher: Cipher, quick: bool) -> [Group; 2] {
     [
-        group::<CHAINS>(cipher, Mode::CbcEncrypt, CHAIN_LEN),
-        group::<SHORT>(cipher, Mode::GcmEncrypt, SHORT_LEN),
+        group::<CHAINS>(cipher, Mode::CbcEncrypt, CHAIN_LEN, quick),
+        group::<SHORT>(cipher, Mode::GcmEncrypt, SHORT_LEN, quick),
     ]
 }
 
-fn group<const N: usize>(cipher: Cipher, mode: Mode, len: usize) -> Group {
+fn group<const N: usize>(cipher: Cipher, mode: Mode, len: usize, quick: bool) -> Group {
     let (part, work) = match mode {
         Mode::CbcEncrypt => ("CBC encryptions side by side", "cbc-encrypt-many"),
         _ => ("Short messages in GCM", "gcm-many"),
@@ -44,7 +44,7 @@ fn group<const N: usize>(cipher: Cipher, mode: Mode, len: usize) -> Group {
         base: Some(base(cipher, mode)),
         pairs,
         cores: Cores::One,
-        effort: None,
+        effort: effort(quick),
         same_output: true,
         build: Box::new(move |rng| {
             let bench = Bench::<N>::new(cipher, mode, len, rng);

@@ -5,24 +5,26 @@ use manylane::block::{Ccm, Ctr128, Gcm, Ofb, Xts, cbc, cfb, ecb};
 use super::{
     Bytes, Call, Cipher, Contender, Cores, GCRYPT_WITHOUT_GFNI, GcryptCiphers, Group, Keyed,
     LENGTH, LENGTHS, LIBGCRYPT, Machine, Mode, OPENSSL, OPENSSL_WITHOUT_AES, OURS, OpenSslCiphers,
-    Rc, RefCell, Tag, TweakOrder, Work, base, bytes_label, choices, counts, id, of_cipher, pairs,
-    random, setup,
+    Rc, RefCell, Tag, TweakOrder, Work, base, bytes_label, choices, counts, effort, id, of_cipher,
+    pairs, random, setup,
 };
 
 /// A mode by the length of the message.
-pub(super) fn by_length(ciphers: &[Cipher], mode: Mode) -> Vec<Group> {
-    let group = |&cipher: &Cipher| LENGTHS.map(|len| group(cipher, mode, len, title(cipher, mode)));
+pub(super) fn by_length(ciphers: &[Cipher], mode: Mode, quick: bool) -> Vec<Group> {
+    let group = |&cipher: &Cipher| {
+        LENGTHS.map(|len| group(cipher, mode, len, (title(cipher, mode), quick)))
+    };
     ciphers.iter().flat_map(group).collect()
 }
 
 /// Modes at one length: first those that OpenSSL has.
-pub(super) fn by_mode(modes: &[(Cipher, Mode)]) -> Vec<Group> {
+pub(super) fn by_mode(quick: bool, modes: &[(Cipher, Mode)]) -> Vec<Group> {
     let (openssl, others): (Vec<_>, Vec<_>) =
         modes.iter().partition(|&&(cipher, mode)| base(cipher, mode) == OPENSSL);
     let groups = |modes: Vec<(Cipher, Mode)>, title: &'static str| {
         modes.into_iter().map(move |(cipher, mode)| {
             let name = format!("{}, {}", words(cipher, mode), bytes_label(LENGTH as u64));
-            Group { parameter: name, ..group(cipher, mode, LENGTH, title) }
+            Group { parameter: name, ..group(cipher, mode, LENGTH, (title, quick)) }
         })
     };
     let lacking = "Modes that OpenSSL lacks";
@@ -81,7 +83,7 @@ fn slug(mode: Mode) -> &'static str {
     }
 }
 
-fn group(cipher: Cipher, mode: Mode, len: usize, part: &'static str) -> Group {
+fn group(cipher: Cipher, mode: Mode, len: usize, (part, quick): (&'static str, bool)) -> Group {
     Group {
         id: id(cipher, slug(mode), len),
         part,
@@ -91,7 +93,7 @@ fn group(cipher: Cipher, mode: Mode, len: usize, part: &'static str) -> Group {
         base: Some(base(cipher, mode)),
         pairs: pairs(cipher, mode),
         cores: Cores::One,
-        effort: None,
+        effort: effort(quick),
         same_output: true,
         build: Box::new(move |rng| {
             let bench = Bench::new(cipher, mode, len, rng);
