@@ -3,6 +3,7 @@
 //! A table stands between `<!-- gen: NAME FOLDER -->` and `<!-- /gen -->`; FOLDER is the run under
 //! `bench/runs` that it quotes.
 
+mod block;
 mod block_gpu;
 mod gpu;
 mod sm2;
@@ -82,6 +83,8 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
         "gpu-host" => gpu::host(&read("summary.json")?),
         "sm2" => sm2::calls(&read("summary.json")?),
         "sm2-messages" => sm2::messages(&read("summary.json")?),
+        "aes" => block::aes(&read("summary.json")?),
+        "sm4" => block::sm4(&read("summary.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }

@@ -10,6 +10,7 @@
 //! | `arm.rs` | instructions counted under an emulator |
 //! | `peers.rs` | other implementations, loaded at run time |
 //! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
+//! | `block.rs` | the suites `aes` and `sm4` |
 //! | `block_gpu.rs` | suites `aes-gpu` and `sm4-gpu` |
 //! | `gpu.rs` | what the suites of GPUs have in common |
 //! | `sensors.rs` | clock and energy of devices |
@@ -45,6 +46,7 @@ use crate::{
 };
 
 mod arm;
+mod block;
 mod block_gpu;
 mod clock;
 mod compare;
@@ -154,12 +156,14 @@ enum Command {
 }
 
 /// Every suite.
-const SUITES: [&str; 5] = [SM3, SM3_GPU, AES_GPU, SM4_GPU, SM2];
+const SUITES: [&str; 7] = [SM3, SM3_GPU, SM2, AES, SM4, AES_GPU, SM4_GPU];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
 const AES_GPU: &str = "aes-gpu";
 const SM4_GPU: &str = "sm4-gpu";
 const SM2: &str = "sm2";
+const AES: &str = "aes";
+const SM4: &str = "sm4";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
@@ -274,6 +278,10 @@ struct Chosen {
 fn chosen(args: &Args) -> Result<Chosen, String> {
     let mut chosen = Chosen::default();
     let named = |suite: &str| args.suites.iter().any(|name| name == suite);
+    if named(AES) || args.suites.is_empty() {
+        // Sets a variable for a moment, so before any suite starts threads. Why there is none, setup says.
+        let _ = peers::cipher::OpenSslCiphers::without_aes();
+    }
     if named(SM3) || args.suites.is_empty() {
         chosen.suites.push(SM3.to_owned());
         chosen.plan = sm3::plan();
@@ -300,6 +308,12 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
     if named(SM2) || args.suites.is_empty() {
         chosen.suites.push(SM2.to_owned());
         chosen.plan.groups.extend(sm2::plan(args.quick).groups);
+    }
+    for (name, suite) in [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4)] {
+        if named(name) || args.suites.is_empty() {
+            chosen.suites.push(name.to_owned());
+            chosen.plan.groups.extend(suite(args.quick).groups);
+        }
     }
     Ok(chosen)
 }

@@ -25,6 +25,18 @@ impl Bytes {
     pub(super) fn get(&self) -> &[u8] {
         &self.memory[self.start..][..self.len]
     }
+
+    /// The same bytes elsewhere, from the beginning of a cache line on.
+    pub(super) fn again(&self) -> Self {
+        let mut memory = vec![0; self.len + PAGE + LINE];
+        let start = memory.as_ptr().align_offset(LINE);
+        memory[start..][..self.len].copy_from_slice(self.get());
+        Bytes { memory, start, len: self.len }
+    }
+
+    pub(super) fn get_mut(&mut self) -> &mut [u8] {
+        &mut self.memory[self.start..][..self.len]
+    }
 }
 
 /// Messages one after another.

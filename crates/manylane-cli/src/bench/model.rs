@@ -97,6 +97,9 @@ pub(super) struct Published {
     pub(super) latency_ms: Option<f64>,
     /// Where the clock during the measurement is known.
     pub(super) bytes_per_sm_clock: Option<f64>,
+    /// Where the power was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) gbit_per_s_per_watt: Option<f64>,
 }
 
 /// The machine under the run.

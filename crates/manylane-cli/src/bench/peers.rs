@@ -10,6 +10,8 @@ use std::{
 
 use libloading::Library;
 
+use self::cipher::{GcryptCiphers, OpenSslCiphers};
+
 /// Bytes of an SM3 digest.
 const DIGEST_LEN: usize = 32;
 
@@ -30,6 +32,28 @@ pub(crate) fn looked_for() -> [Found; 2] {
         Found { name: "libgcrypt", version: libgcrypt.map_err(str::to_owned) },
     ]
 }
+
+/// Those that are loaded a second time for a suite, with fewer instructions.
+pub(super) fn looked_for_apart(suite: &str) -> Option<Found> {
+    let version = |found: Result<String, &str>| found.map_err(str::to_owned);
+    match suite {
+        super::AES => {
+            let openssl = OpenSslCiphers::without_aes().map(OpenSslCiphers::version);
+            Some(Found { name: OPENSSL_WITHOUT_AES, version: version(openssl) })
+        }
+        super::SM4 => {
+            let gcrypt = GcryptCiphers::without_gfni().map(GcryptCiphers::version);
+            Some(Found { name: GCRYPT_WITHOUT_GFNI, version: version(gcrypt) })
+        }
+        _ => None,
+    }
+}
+
+/// Name of OpenSSL where it is told that the processor has no AES instructions.
+pub(super) const OPENSSL_WITHOUT_AES: &str = "OpenSSL without AES instructions";
+
+/// Name of libgcrypt where it is told that the processor has no GFNI.
+pub(super) const GCRYPT_WITHOUT_GFNI: &str = "libgcrypt without GFNI";
 
 /// Opens the first library there is.
 fn open(names: &[&str]) -> Result<&'static Library, String> {
@@ -71,10 +95,15 @@ macro_rules! functions {
     };
 }
 
+mod apart;
+pub(super) mod cipher;
 pub(super) mod sm2;
 
 /// Names of OpenSSL's libcrypto, from version 3 on.
 const LIBCRYPTO: [&str; 3] = ["libcrypto.so.3", "libcrypto.3.dylib", "libcrypto-3-x64.dll"];
+
+/// Names of libgcrypt's versions 1.6 to 1.12.
+const LIBGCRYPT: [&str; 2] = ["libgcrypt.so.20", "libgcrypt.20.dylib"];
 
 functions!(OpenSslFunctions {
     OpenSSL_version(c_int) -> *const c_char;
@@ -287,7 +316,7 @@ impl Gcrypt {
     }
 
     fn load() -> Result<Self, String> {
-        let library = open(&["libgcrypt.so.20", "libgcrypt.20.dylib"])?;
+        let library = open(&LIBGCRYPT)?;
         // SAFETY: the signatures are those of gcrypt.h of the 1.x series. `gcry_control` is
         // variadic there; the only command used takes one `int`, which the calling conventions of
         // the systems served pass the same way, except Apple's for AArch64, ruled out below.

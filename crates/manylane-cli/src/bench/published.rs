@@ -55,10 +55,78 @@ const PARASM2: [Delays; 8] = [
     (TABLE_4, ARM, "SM2 digital envelope, decrypt", [0.916, 2.501, 7.365, 28.621, 118.019, 472.09]),
 ];
 
+/// C. Di Iorio, P. Costanzi Fantini: AES and SHA-3.
+const AES_AND_SHA3: &str = "AES and SHA-3, slides";
+
+/// Where they measured, with OpenSSL on the processor, and what they quote to set beside: C. Tezcan's figures, and
+/// Li et al.'s of a GPU that is not named.
+pub(super) const SLIDES_CPU: &str = "Ryzen 5 2600";
+pub(super) const SLIDES_GPU: &str = "GTX 1650";
+pub(super) const QUOTED_CPU: &str = "Core i7-10700F";
+pub(super) const QUOTED_GPU: &str = "RTX 2070 Super";
+pub(super) const QUOTED_NAIVE: &str = "GPU of Li et al.";
+
+/// Their four implementations.
+pub(super) const WITHOUT_AES: &str = "CPU without AES instructions";
+pub(super) const WITH_AES: &str = "CPU with AES instructions";
+pub(super) const NAIVE: &str = "naive CUDA";
+pub(super) const OPTIMIZED: &str = "fully optimized CUDA";
+
+/// Device, implementation, cipher in counter mode, Gbit/s, and Gbit/s per W. They do not say how many cores.
+type SlidesRow = (&'static str, &'static str, &'static str, f64, Option<f64>);
+
+const SLIDES: [SlidesRow; 17] = [
+    (SLIDES_CPU, WITHOUT_AES, "AES-128", 5.58, Some(0.21)),
+    (SLIDES_CPU, WITHOUT_AES, "AES-192", 4.70, Some(0.17)),
+    (SLIDES_CPU, WITHOUT_AES, "AES-256", 3.94, Some(0.14)),
+    (SLIDES_CPU, WITH_AES, "AES-128", 50.56, Some(1.69)),
+    (SLIDES_CPU, WITH_AES, "AES-192", 47.79, Some(1.59)),
+    (SLIDES_CPU, WITH_AES, "AES-256", 45.37, Some(1.51)),
+    (QUOTED_CPU, WITH_AES, "AES-128", 134.7, Some(2.07)),
+    (SLIDES_GPU, NAIVE, "AES-128", 9.0, Some(0.57)),
+    (SLIDES_GPU, NAIVE, "AES-192", 8.61, Some(0.54)),
+    (SLIDES_GPU, NAIVE, "AES-256", 8.1, Some(0.50)),
+    (QUOTED_NAIVE, NAIVE, "AES-128", 14.6, None),
+    (SLIDES_GPU, OPTIMIZED, "AES-128", 317.78, Some(5.43)),
+    (SLIDES_GPU, OPTIMIZED, "AES-192", 259.44, Some(4.40)),
+    (SLIDES_GPU, OPTIMIZED, "AES-256", 219.9, Some(3.75)),
+    (QUOTED_GPU, OPTIMIZED, "AES-128", 878.6, Some(4.087)),
+    (QUOTED_GPU, OPTIMIZED, "AES-192", 718.3, Some(3.34)),
+    (QUOTED_GPU, OPTIMIZED, "AES-256", 606.9, Some(2.82)),
+];
+
+/// What the slides have of an implementation: Gbit/s, and per W.
+pub(super) fn slides(
+    device: &str,
+    implementation: &str,
+    cipher: &str,
+) -> Option<(f64, Option<f64>)> {
+    let is = |row: &&SlidesRow| (row.0, row.1, row.2) == (device, implementation, cipher);
+    SLIDES.iter().find(is).map(|row| (row.3, row.4))
+}
+
+fn slides_of(device: impl Fn(&str) -> bool) -> Vec<Published> {
+    SLIDES.into_iter().filter(|row| device(row.0)).map(of_slides).collect()
+}
+
+fn of_slides((device, implementation, cipher, gbit_per_s, per_watt): SlidesRow) -> Published {
+    Published {
+        source: AES_AND_SHA3.to_owned(),
+        device: device.to_owned(),
+        work: format!("{cipher}-CTR, {implementation}"),
+        gb_per_s: gbit_per_s / 8.0,
+        latency_ms: None,
+        bytes_per_sm_clock: None,
+        gbit_per_s_per_watt: per_watt,
+    }
+}
+
 /// Those that belong to a suite.
 pub(super) fn figures(suite: &str) -> Vec<Published> {
     match suite {
         super::SM3_GPU => sm3_gpu(),
+        super::AES => slides_of(|device| [SLIDES_CPU, QUOTED_CPU].contains(&device)),
+        super::AES_GPU => slides_of(|device| ![SLIDES_CPU, QUOTED_CPU].contains(&device)),
         super::SM2 => PARASM2.iter().flat_map(parasm2).collect(),
         _ => Vec::new(),
     }
@@ -74,6 +142,7 @@ fn parasm2(&(source, device, work, delays): &Delays) -> impl Iterator<Item = Pub
             gb_per_s: bytes as f64 / ms / 1e6,
             latency_ms: Some(ms),
             bytes_per_sm_clock: None,
+            gbit_per_s_per_watt: None,
         }
     })
 }
@@ -87,6 +156,7 @@ fn sm3_gpu() -> Vec<Published> {
             gb_per_s,
             latency_ms,
             bytes_per_sm_clock,
+            gbit_per_s_per_watt: None,
         };
     FIGURES.map(figure).into()
 }

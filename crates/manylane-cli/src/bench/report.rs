@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
-    block_gpu,
+    block, block_gpu,
     data::bytes_label,
     measure::{Cores, Group, Plan},
     model::{Counted, Figure, Measured, Metric, Published, Ratio, Setup, Summary},
@@ -87,6 +87,7 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     tables.extend(block_gpu::beside_the_slides(summary));
     tables.extend(sm2::predictions(summary));
     tables.extend(sm2::beside_the_paper(summary));
+    tables.push(block::beside_the_slides(summary));
     tables.extend(plan.latencies.iter().map(|group| {
         Table {
             title: group.part.to_owned(),
@@ -148,11 +149,20 @@ fn published(summary: &Summary) -> Table {
             number(figure.gb_per_s),
             figure.latency_ms.map_or_else(String::new, number),
             figure.bytes_per_sm_clock.map_or_else(String::new, number),
+            figure.gbit_per_s_per_watt.map_or_else(String::new, number),
         ]
     };
     Table {
         title: "Published by others, NOT measured here".to_owned(),
-        columns: vec!["source", "device", "work", "GB/s", "latency ms", "bytes/SM/clock"],
+        columns: vec![
+            "source",
+            "device",
+            "work",
+            "GB/s",
+            "latency ms",
+            "bytes/SM/clock",
+            "Gbit/s per W",
+        ],
         rows: summary.published.iter().map(row).collect(),
     }
 }
@@ -182,6 +192,7 @@ fn empty_table_of_pairs(group: &Group) -> Table {
 fn empty_table(group: &Group) -> Table {
     let times = match group.base {
         Some("OpenSSL") => "× OpenSSL",
+        Some("libgcrypt") => "× libgcrypt",
         Some(_) => "× base",
         None => "",
     };

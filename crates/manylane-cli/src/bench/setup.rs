@@ -43,7 +43,11 @@ pub(super) fn describe(
         clock: runner.read_clock(201).and_then(|readings| clock_setup(&readings)),
         machines: machines(),
         gpus,
-        peers: peers::looked_for().into_iter().map(peer).collect(),
+        peers: peers::looked_for()
+            .into_iter()
+            .chain(suites.iter().filter_map(|suite| peers::looked_for_apart(suite)))
+            .map(peer)
+            .collect(),
     }
 }
 

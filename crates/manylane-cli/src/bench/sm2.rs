@@ -24,6 +24,7 @@ mod many;
 mod messages;
 mod model;
 mod paper;
+mod sm4;
 
 pub(super) use self::{model::table as predictions, paper::tables as beside_the_paper};
 

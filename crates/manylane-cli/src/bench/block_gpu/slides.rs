@@ -7,53 +7,24 @@ use super::{
 };
 use crate::bench::{
     model::{Metric, Summary},
+    published::{
+        self, NAIVE, OPTIMIZED, QUOTED_CPU, QUOTED_GPU, QUOTED_NAIVE, SLIDES_CPU, SLIDES_GPU,
+        WITH_AES, WITHOUT_AES,
+    },
     report::{Table, number},
 };
 
-/// Gbit/s and Gbit/s per W.
-type Rate = (f64, Option<f64>);
-
-/// Of a cipher in the order of [`Way::ALL`]: the slides' own rate, and the one that they quote.
-type Rates = [(Rate, Option<Rate>); 4];
-
-/// Theirs are of a Ryzen 5 2600 and a GTX 1650, with OpenSSL on the CPU; those that they
-/// quote are Tezcan's of an i7-10700F and an RTX 2070 Super, and Li's of a GPU that is not named.
-const SLIDES: [(Cipher, Rates); 3] = [
-    (
-        Cipher::Aes128,
-        [
-            ((5.58, Some(0.21)), None),
-            ((50.56, Some(1.69)), Some((134.7, Some(2.07)))),
-            ((9.0, Some(0.57)), Some((14.6, None))),
-            ((317.78, Some(5.43)), Some((878.6, Some(4.087)))),
-        ],
-    ),
-    (
-        Cipher::Aes192,
-        [
-            ((4.70, Some(0.17)), None),
-            ((47.79, Some(1.59)), None),
-            ((8.61, Some(0.54)), None),
-            ((259.44, Some(4.40)), Some((718.3, Some(3.34)))),
-        ],
-    ),
-    (
-        Cipher::Aes256,
-        [
-            ((3.94, Some(0.14)), None),
-            ((45.37, Some(1.51)), None),
-            ((8.1, Some(0.50)), None),
-            ((219.9, Some(3.75)), Some((606.9, Some(2.82)))),
-        ],
-    ),
-];
-
 const CIPHERS: [Cipher; 4] = [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256, Cipher::Sm4];
 
-fn published(cipher: Cipher, way: Way) -> [Option<Rate>; 2] {
-    let row = SLIDES.iter().find(|(of, _)| *of == cipher);
-    let at = Way::ALL.iter().position(|one| *one == way).expect("ALL has each");
-    row.map_or([None, None], |(_, ways)| [Some(ways[at].0), ways[at].1])
+/// The slides' own rate, and the one that they quote.
+fn published(cipher: Cipher, way: Way) -> [Option<(f64, Option<f64>)>; 2] {
+    let (implementation, devices) = match way {
+        Way::Portable => (WITHOUT_AES, [SLIDES_CPU, QUOTED_CPU]),
+        Way::Best => (WITH_AES, [SLIDES_CPU, QUOTED_CPU]),
+        Way::Naive => (NAIVE, [SLIDES_GPU, QUOTED_NAIVE]),
+        Way::Ours => (OPTIMIZED, [SLIDES_GPU, QUOTED_GPU]),
+    };
+    devices.map(|device| published::slides(device, implementation, cipher.name()))
 }
 
 /// What the slides call it.

@@ -1,12 +1,12 @@
-//! Encryption and decryption of one message on one core, by its length and machine: the paper's Tables 3
-//! and 4 and its Figures 5 to 7, but for SM4.
+//! Encryption and decryption of one message on one core, by its length and machine, beside SM4: the paper's
+//! Tables 3 and 4 and its Figures 5 to 7.
 
 use manylane::sm2::{Decryptor, Encryptor, Sealed, comparators};
 
 use super::{
     Bytes, Call, CiphertextForm, Contender, Cores, Group, Machine, OPENSSL, OPENSSL_SM3, OURS,
     OpenSslSm2, Operation, Rc, RefCell, SecretKey, Work, bundle_machine, bytes_label, effort, key,
-    lane_machines, openssl_sm3,
+    lane_machines, openssl_sm3, sm4,
 };
 
 /// The paper's lengths.
@@ -41,8 +41,11 @@ fn group(what: &'static str, len: usize, quick: bool) -> Group {
         "decrypt" => ("SM2 decryption of one message", Vec::new()),
         _ => ("SM2's key stream alone", Vec::new()),
     };
-    if what != "key-stream" && len <= LONGEST_OF_OPENSSL {
-        pairs.push(pair(OPENSSL.to_owned()));
+    if what != "key-stream" {
+        pairs.extend([sm4::GCM, sm4::CBC].map(|sm4| pair(sm4.to_owned())));
+        if len <= LONGEST_OF_OPENSSL {
+            pairs.push(pair(OPENSSL.to_owned()));
+        }
     }
     Group {
         id: format!("sm2/{what}/{len}"),
@@ -64,6 +67,10 @@ fn group(what: &'static str, len: usize, quick: bool) -> Group {
                 _ => bench.key_stream(),
             };
             contenders.extend(openssl_sm3(len, rng));
+            if what != "key-stream" {
+                let longest = LONGEST_OF_OPENSSL;
+                contenders.extend(sm4::contenders(what == "encrypt", len, longest, rng));
+            }
             Ok(contenders)
         }),
     }
