@@ -121,7 +121,7 @@ pub fn encrypt<M: BlockMode>(mut mode: M, message: &[u8]) -> Vec<u8> {
     let (whole, rest) = message.as_chunks::<16>();
     let mut data = Vec::with_capacity(message.len() + 16);
     data.extend_from_slice(whole.as_flattened());
-    data.extend_from_slice(&pad(rest));
+    data.extend_from_slice(&*Zeroizing::new(pad(rest)));
     mode.blocks(data.as_chunks_mut().0);
     data
 }
