@@ -87,6 +87,13 @@ fn whole_blocks(data: &mut [u8]) -> Result<&mut [Block], Error> {
 
 /// `Debug` that shows no content.
 macro_rules! no_content {
+    ('k: $($name:ident),+) => {$(
+        impl<C> core::fmt::Debug for $name<'_, C> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )+};
     ($($name:ident),+) => {$(
         impl<T> core::fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

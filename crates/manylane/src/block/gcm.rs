@@ -297,6 +297,7 @@ impl<C> Drop for Message<'_, C> {
 }
 
 /// Encryption of a message that comes in parts, in bounded memory.
+#[must_use = "a message without its tag cannot be decrypted"]
 pub struct Encryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Encryptor<'_, C> {
@@ -315,11 +316,12 @@ impl<C: BlockCipher> Encryptor<'_, C> {
     }
 }
 
-/// Decryption of a message that comes in parts, in bounded memory.
+/// Decryption of a message that comes in parts, in bounded memory: **what it gives is not yet verified**.
 ///
 /// What [`update`](Self::update) makes is not to be used, shown or written anywhere before
 /// [`finalize`](Self::finalize) says that it is the message: until then it may be anything that somebody made of
 /// it. Where it does not fit in memory, two passes do: a [`Verifier`], and this once it has come to a good end.
+#[must_use = "nothing is verified before `finalize`"]
 pub struct Decryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Decryptor<'_, C> {
@@ -342,7 +344,8 @@ impl<C: BlockCipher> Decryptor<'_, C> {
     }
 }
 
-/// Verification of a message that comes in parts, which it does not decrypt.
+/// Verification of a message that comes in parts, which it does not decrypt: the first of two passes over one that
+/// does not fit in memory.
 ///
 /// ```
 /// use manylane::{block::Gcm, sm4::Sm4};
@@ -354,11 +357,14 @@ impl<C: BlockCipher> Decryptor<'_, C> {
 /// let mut verifier = gcm.verifier(&[2; 12], b"")?;
 /// verifier.update(&data[..9])?;
 /// verifier.update(&data[9..])?;
-/// verifier.finalize(&tag)?; // what is decrypted now may be used as it comes
-/// gcm.decryptor(&[2; 12], b"")?.update(&mut data)?;
+/// verifier.finalize(&tag)?; // the same bytes, decrypted now, may be used as they come
+/// let mut decryptor = gcm.decryptor(&[2; 12], b"")?;
+/// decryptor.update(&mut data)?;
 /// assert_eq!(&data, b"a message of two parts");
+/// decryptor.finalize(&tag)?; // nobody has changed them since
 /// # Ok::<(), manylane::Error>(())
 /// ```
+#[must_use = "nothing is verified before `finalize`"]
 pub struct Verifier<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Verifier<'_, C> {
@@ -425,12 +431,7 @@ impl<C: BlockCipher> AeadInOut for Gcm<C> {
 }
 
 super::no_content!(Gcm);
-
-impl<C> core::fmt::Debug for Encryptor<'_, C> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Encryptor").finish_non_exhaustive()
-    }
-}
+super::no_content!('k: Encryptor, Decryptor, Verifier);
 
 #[cfg(test)]
 mod tests {
