@@ -164,10 +164,12 @@ fn unpad(block: &Block) -> Result<usize, Error> {
         let is_before: Choice = (16 - i as u8).ct_gt(&n);
         is_padding &= is_before | byte.ct_eq(&n);
     }
-    match reveal(is_padding) {
-        true => Ok(16 - usize::from(n)),
-        false => Err(Error::Decryption),
+    if !reveal(is_padding) {
+        return Err(Error::Decryption);
     }
+    // Its length becomes public as the message's does.
+    let n = (1..16).find(|i| reveal(n.ct_eq(i))).unwrap_or(16);
+    Ok(16 - usize::from(n))
 }
 
 super::no_content!(Encryptor, Decryptor);
