@@ -84,7 +84,8 @@ impl<C: BlockCipher> Ccm<C> {
         encryptor.finalize()
     }
 
-    /// Decrypts a message in place if its tag is right. If not, nothing is left of it: all of `data` is zero.
+    /// Decrypts a message in place, as its tag is the plaintext's. If that is not right, nothing is left of it: all of
+    /// `data` is zero, as after every other error.
     ///
     /// # Errors
     /// [`Error::Decryption`] if the tag is not that of the message; [`Error::TagLength`] if it is not as long as

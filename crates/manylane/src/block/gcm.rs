@@ -26,9 +26,6 @@ use crate::{
 /// Bytes of a message at most: 2³⁹ − 256 bits (clause 5.2.1.1).
 pub const MAX_MESSAGE_LEN: u64 = (1 << 36) - 32;
 
-/// Bytes of an IV or of associated data at most: 2⁶⁴ − 1 bits (clause 5.2.1.1).
-const MAX_LEN: u64 = (1 << 61) - 1;
-
 /// Encryption and decryption under a key, with tags of one length.
 ///
 /// ```
@@ -93,11 +90,13 @@ impl<C: BlockCipher> Gcm<C> {
         Ok(encryptor.finalize())
     }
 
-    /// Decrypts a message in place if its tag is right. If not, nothing is left of it: all of `data` is zero.
+    /// Decrypts a message in place, and hashes it in the same pass. If its tag is not right, nothing is left of it: all
+    /// of `data` is zero, as after every other error. Another thread could see the plaintext before, if it could see
+    /// `data` at all.
     ///
     /// # Errors
-    /// [`Error::Decryption`] if the tag is not that of the message, or there is no such message;
-    /// [`Error::TagLength`] if it is not as long as this key's.
+    /// [`Error::Decryption`] if the tag is not that of the message; [`Error::TagLength`] if it is not as long as this
+    /// key's; as [`encrypt_detached`](Self::encrypt_detached) if there is no such message.
     pub fn decrypt_detached(
         &self,
         iv: &[u8],
@@ -147,7 +146,7 @@ impl<C: BlockCipher> Gcm<C> {
     /// J_0: the counter block before the message's first (7.1, step 2). Unless the IV has 12 bytes it is a hash
     /// under the key, from which that can be computed: callers wipe it.
     pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
-        if iv.is_empty() || iv.len() as u64 > MAX_LEN {
+        if iv.is_empty() {
             return Err(Error::IvLength(iv.len()));
         }
         if let Some(iv) = iv.as_array::<12>() {
@@ -174,7 +173,8 @@ impl<C: BlockCipher> Gcm<C> {
     }
 }
 
-/// The last block of GHASH's input: lengths in bits.
+/// The last block of GHASH's input: lengths in bits. IVs and associated data may have 2⁶⁴ − 1 bits (clause 5.2.1.1); no
+/// processor addresses the 2⁶¹ bytes that would be more.
 fn lengths(aad: u64, data: u64) -> Block {
     (u128::from(8 * aad) << 64 | u128::from(8 * data)).to_be_bytes()
 }

@@ -104,7 +104,8 @@ impl<M: BlockMode> Decryptor<M> {
     ///
     /// # Errors
     /// [`Error::DataLength`] unless all parts together are whole blocks, and at least one;
-    /// [`Error::Decryption`] if they do not end with padding.
+    /// [`Error::Decryption`] if they do not end with padding. What [`update`](Self::update) has written is then the
+    /// caller's to wipe.
     pub fn finalize(mut self) -> Result<Zeroizing<Vec<u8>>, Error> {
         if self.begun.len != 16 {
             return Err(WHOLE);
