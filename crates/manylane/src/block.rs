@@ -13,8 +13,9 @@
 //!
 //! Each is generic over the cipher, has a key and a machine by it, and works in place. Take [`Gcm`] unless
 //! something else is asked for. Many messages, each with its own key: [`gcm_encrypt_many`], [`cbc_encrypt_many`].
-//! The traits of the `cipher` and `aead` crates are implemented where they fit: `KeyIvInit`, `StreamCipher`,
-//! `StreamCipherSeek`, `BlockModeEncrypt` and `BlockModeDecrypt`, `AeadInOut`.
+//! The traits of the `cipher` and `aead` crates: `BlockCipherEncrypt` and `BlockCipherDecrypt` for the ciphers, `KeyIvInit`
+//! for all modes that have an IV but XTS, `StreamCipher` for OFB and counters (these with `StreamCipherSeek`),
+//! `BlockModeEncrypt` and `BlockModeDecrypt` for CBC, `AeadInOut` for GCM and CCM.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -89,6 +90,13 @@ fn whole_blocks(data: &mut [u8]) -> Result<&mut [Block], Error> {
 
 /// `Debug` that shows no content.
 macro_rules! no_content {
+    ('k: $($name:ident),+) => {$(
+        impl<C> core::fmt::Debug for $name<'_, C> {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.debug_struct(stringify!($name)).finish_non_exhaustive()
+            }
+        }
+    )+};
     ($($name:ident),+) => {$(
         impl<T> core::fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {

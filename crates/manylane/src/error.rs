@@ -2,7 +2,9 @@
 
 use crate::cpu::Machine;
 
-/// Why a call was refused. Nothing has been written to any output when one is returned.
+/// Why a call was refused. Nothing has been written to any output when one is returned, but for what proves false at its
+/// end: data in place whose tag or padding is wrong ([`Error::Decryption`], and whatever else a decryption in place
+/// returns) are then all zero, where the function says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {

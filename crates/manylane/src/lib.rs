@@ -1,7 +1,8 @@
 //! Bulk cryptography in many lanes.
 //!
 //! manylane computes one algorithm over many independent inputs at once: the lanes of a vector
-//! unit each take one message. Algorithms are modules ([`sm3`]); inside each, one file per
+//! unit each take one message, or one block of it. Algorithms are modules: the hash [`sm3`], the curve [`sm2`], the
+//! ciphers [`aes`] and [`sm4`] with their modes of operation in [`block`]. Inside each, one file per
 //! *machine* (`portable`, `sse`, `avx2`, …) holds the kernel, and [`cpu`] decides which of them
 //! this processor can run.
 //!

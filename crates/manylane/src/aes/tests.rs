@@ -6,7 +6,7 @@ use aes::cipher::{BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as _
 use super::{Aes128, Aes192, Aes256};
 use crate::{
     block::{
-        Block, differential,
+        Block, BlockCipher as _, differential,
         kernels::{Chains as _, Kernels},
     },
     cpu::Machine,

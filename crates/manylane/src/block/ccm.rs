@@ -84,7 +84,8 @@ impl<C: BlockCipher> Ccm<C> {
         encryptor.finalize()
     }
 
-    /// Decrypts a message in place if its tag is right. If not, nothing is left of it: all of `data` is zero.
+    /// Decrypts a message in place, as its tag is the plaintext's. If that is not right, nothing is left of it: all of
+    /// `data` is zero, as after every other error.
     ///
     /// # Errors
     /// [`Error::Decryption`] if the tag is not that of the message; [`Error::TagLength`] if it is not as long as
@@ -118,6 +119,15 @@ impl<C: BlockCipher> Ccm<C> {
     /// As [`encrypt_detached`](Self::encrypt_detached).
     pub fn decryptor(&self, nonce: &[u8], aad: &[u8], len: u64) -> Result<Decryptor<'_, C>, Error> {
         Ok(Decryptor(Message::new(self, nonce, aad, len)?))
+    }
+
+    /// Begins to verify a message of `len` bytes that comes in parts.
+    ///
+    /// # Errors
+    /// As [`encrypt_detached`](Self::encrypt_detached).
+    pub fn verifier(&self, nonce: &[u8], aad: &[u8], len: u64) -> Result<Verifier<'_, C>, Error> {
+        let scratch = Scratch([[0; 16]; TURN]);
+        Ok(Verifier { message: Message::new(self, nonce, aad, len)?, scratch })
     }
 
     fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
@@ -196,10 +206,15 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         }
     }
 
-    fn update(&mut self, data: &mut [u8], encrypts: bool) -> Result<(), Error> {
-        if data.len() as u64 > self.total - self.len {
-            return Err(MORE_OR_LESS);
+    fn check(&self, more: usize) -> Result<(), Error> {
+        match more as u64 <= self.total - self.len {
+            true => Ok(()),
+            false => Err(MORE_OR_LESS),
         }
+    }
+
+    fn update(&mut self, data: &mut [u8], encrypts: bool) -> Result<(), Error> {
+        self.check(data.len())?;
         let (used, len) = ((self.len % 16) as usize, data.len() as u64);
         let (head, whole, tail) = split(used, data);
         self.bytes(used, head, encrypts);
@@ -259,6 +274,7 @@ const MORE_OR_LESS: Error =
     Error::DataLength("the message is not as long as was said at its start");
 
 /// Encryption of a message that comes in parts, in bounded memory. Its length must be known at the start.
+#[must_use = "a message without its tag cannot be decrypted"]
 pub struct Encryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Encryptor<'_, C> {
@@ -279,12 +295,13 @@ impl<C: BlockCipher> Encryptor<'_, C> {
     }
 }
 
-/// Decryption of a message that comes in parts, in bounded memory. Its length must be known at the start.
+/// Decryption of a message that comes in parts, in bounded memory: **what it gives is not yet verified**. The
+/// message's length must be known at the start.
 ///
 /// What [`update`](Self::update) makes is not to be used, shown or written anywhere before
 /// [`finalize`](Self::finalize) says that it is the message: until then it may be anything that somebody made of
-/// it. Where it does not fit in memory, two passes do: one whose results are thrown away, and a second one once the
-/// first has come to a good end.
+/// it. Where it does not fit in memory, two passes do: a [`Verifier`], and this once it has come to a good end.
+#[must_use = "nothing is verified before `finalize`"]
 pub struct Decryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Decryptor<'_, C> {
@@ -304,6 +321,68 @@ impl<C: BlockCipher> Decryptor<'_, C> {
     pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
         self.0.ccm.check_tag(tag)?;
         self.0.tag()?.verify(tag)
+    }
+}
+
+/// Verification of a message that comes in parts: the first of two passes over one that does not fit in memory.
+///
+/// CCM's tag is that of the plaintext, so this decrypts, 4 KiB at a time, which nobody sees and which are wiped. It takes as
+/// long as decryption.
+///
+/// ```
+/// use manylane::{block::Ccm, sm4::Sm4};
+///
+/// let ccm = Ccm::new(Sm4::new(&[1; 16]));
+/// let mut data = *b"a message of two parts";
+/// let tag = ccm.encrypt_detached(&[2; 12], b"", &mut data)?;
+///
+/// let mut verifier = ccm.verifier(&[2; 12], b"", 22)?;
+/// verifier.update(&data[..9])?;
+/// verifier.update(&data[9..])?;
+/// verifier.finalize(&tag)?; // the same bytes, decrypted now, may be used as they come
+/// let mut decryptor = ccm.decryptor(&[2; 12], b"", 22)?;
+/// decryptor.update(&mut data)?;
+/// assert_eq!(&data, b"a message of two parts");
+/// decryptor.finalize(&tag)?; // nobody has changed them since
+/// # Ok::<(), manylane::Error>(())
+/// ```
+#[must_use = "nothing is verified before `finalize`"]
+pub struct Verifier<'k, C> {
+    message: Message<'k, C>,
+    scratch: Scratch,
+}
+
+/// Where a verifier decrypts to.
+struct Scratch([Block; TURN]);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        wipe_bytes(self.0.as_flattened_mut());
+    }
+}
+
+impl<C: BlockCipher> Verifier<'_, C> {
+    /// The next part of the ciphertext.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] if the message becomes longer than was said. Nothing of the part is taken in then.
+    pub fn update(&mut self, data: &[u8]) -> Result<(), Error> {
+        self.message.check(data.len())?;
+        for data in data.chunks(16 * TURN) {
+            let scratch = &mut self.scratch.0.as_flattened_mut()[..data.len()];
+            scratch.copy_from_slice(data);
+            self.message.update(scratch, false)?;
+        }
+        Ok(())
+    }
+
+    /// Whether it is the message that has this tag.
+    ///
+    /// # Errors
+    /// As [`Decryptor::finalize`].
+    pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
+        self.message.ccm.check_tag(tag)?;
+        self.message.tag()?.verify(tag)
     }
 }
 
@@ -352,3 +431,4 @@ impl<C: BlockCipher> AeadInOut for Ccm<C> {
 }
 
 super::no_content!(Ccm);
+super::no_content!('k: Encryptor, Decryptor, Verifier);

@@ -2,7 +2,7 @@
 //! implementation of the cipher.
 
 use super::{
-    Block, TweakOrder,
+    Block, BlockCipher, TweakOrder,
     kernels::{Chains, Kernels, xor},
     lanes::times_alpha,
 };
@@ -28,7 +28,7 @@ fn blocks(count: usize) -> Vec<Block> {
 }
 
 /// Checks every kernel of `cipher`; `encrypt` and `decrypt` are one block of the other implementation.
-pub(crate) fn check<C: Kernels>(
+pub(crate) fn check<C: BlockCipher>(
     cipher: &C,
     encrypt: &dyn Fn(Block) -> Block,
     decrypt: &dyn Fn(Block) -> Block,

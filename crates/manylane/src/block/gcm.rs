@@ -26,9 +26,6 @@ use crate::{
 /// Bytes of a message at most: 2³⁹ − 256 bits (clause 5.2.1.1).
 pub const MAX_MESSAGE_LEN: u64 = (1 << 36) - 32;
 
-/// Bytes of an IV or of associated data at most: 2⁶⁴ − 1 bits (clause 5.2.1.1).
-const MAX_LEN: u64 = (1 << 61) - 1;
-
 /// Encryption and decryption under a key, with tags of one length.
 ///
 /// ```
@@ -93,11 +90,13 @@ impl<C: BlockCipher> Gcm<C> {
         Ok(encryptor.finalize())
     }
 
-    /// Decrypts a message in place if its tag is right. If not, nothing is left of it: all of `data` is zero.
+    /// Decrypts a message in place, and hashes it in the same pass. If its tag is not right, nothing is left of it: all
+    /// of `data` is zero, as after every other error. Another thread could see the plaintext before, if it could see
+    /// `data` at all.
     ///
     /// # Errors
-    /// [`Error::Decryption`] if the tag is not that of the message, or there is no such message;
-    /// [`Error::TagLength`] if it is not as long as this key's.
+    /// [`Error::Decryption`] if the tag is not that of the message; [`Error::TagLength`] if it is not as long as this
+    /// key's; as [`encrypt_detached`](Self::encrypt_detached) if there is no such message.
     pub fn decrypt_detached(
         &self,
         iv: &[u8],
@@ -147,7 +146,7 @@ impl<C: BlockCipher> Gcm<C> {
     /// J_0: the counter block before the message's first (7.1, step 2). Unless the IV has 12 bytes it is a hash
     /// under the key, from which that can be computed: callers wipe it.
     pub(super) fn j0(&self, iv: &[u8]) -> Result<Block, Error> {
-        if iv.is_empty() || iv.len() as u64 > MAX_LEN {
+        if iv.is_empty() {
             return Err(Error::IvLength(iv.len()));
         }
         if let Some(iv) = iv.as_array::<12>() {
@@ -174,7 +173,8 @@ impl<C: BlockCipher> Gcm<C> {
     }
 }
 
-/// The last block of GHASH's input: lengths in bits.
+/// The last block of GHASH's input: lengths in bits. IVs and associated data may have 2⁶⁴ − 1 bits (clause 5.2.1.1); no
+/// processor addresses the 2⁶¹ bytes that would be more.
 fn lengths(aad: u64, data: u64) -> Block {
     (u128::from(8 * aad) << 64 | u128::from(8 * data)).to_be_bytes()
 }
@@ -297,6 +297,7 @@ impl<C> Drop for Message<'_, C> {
 }
 
 /// Encryption of a message that comes in parts, in bounded memory.
+#[must_use = "a message without its tag cannot be decrypted"]
 pub struct Encryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Encryptor<'_, C> {
@@ -315,11 +316,12 @@ impl<C: BlockCipher> Encryptor<'_, C> {
     }
 }
 
-/// Decryption of a message that comes in parts, in bounded memory.
+/// Decryption of a message that comes in parts, in bounded memory: **what it gives is not yet verified**.
 ///
 /// What [`update`](Self::update) makes is not to be used, shown or written anywhere before
 /// [`finalize`](Self::finalize) says that it is the message: until then it may be anything that somebody made of
 /// it. Where it does not fit in memory, two passes do: a [`Verifier`], and this once it has come to a good end.
+#[must_use = "nothing is verified before `finalize`"]
 pub struct Decryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Decryptor<'_, C> {
@@ -342,7 +344,8 @@ impl<C: BlockCipher> Decryptor<'_, C> {
     }
 }
 
-/// Verification of a message that comes in parts, which it does not decrypt.
+/// Verification of a message that comes in parts, which it does not decrypt: the first of two passes over one that
+/// does not fit in memory.
 ///
 /// ```
 /// use manylane::{block::Gcm, sm4::Sm4};
@@ -354,11 +357,14 @@ impl<C: BlockCipher> Decryptor<'_, C> {
 /// let mut verifier = gcm.verifier(&[2; 12], b"")?;
 /// verifier.update(&data[..9])?;
 /// verifier.update(&data[9..])?;
-/// verifier.finalize(&tag)?; // what is decrypted now may be used as it comes
-/// gcm.decryptor(&[2; 12], b"")?.update(&mut data)?;
+/// verifier.finalize(&tag)?; // the same bytes, decrypted now, may be used as they come
+/// let mut decryptor = gcm.decryptor(&[2; 12], b"")?;
+/// decryptor.update(&mut data)?;
 /// assert_eq!(&data, b"a message of two parts");
+/// decryptor.finalize(&tag)?; // nobody has changed them since
 /// # Ok::<(), manylane::Error>(())
 /// ```
+#[must_use = "nothing is verified before `finalize`"]
 pub struct Verifier<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Verifier<'_, C> {
@@ -425,12 +431,7 @@ impl<C: BlockCipher> AeadInOut for Gcm<C> {
 }
 
 super::no_content!(Gcm);
-
-impl<C> core::fmt::Debug for Encryptor<'_, C> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Encryptor").finish_non_exhaustive()
-    }
-}
+super::no_content!('k: Encryptor, Decryptor, Verifier);
 
 #[cfg(test)]
 mod tests {

@@ -104,7 +104,8 @@ impl<M: BlockMode> Decryptor<M> {
     ///
     /// # Errors
     /// [`Error::DataLength`] unless all parts together are whole blocks, and at least one;
-    /// [`Error::Decryption`] if they do not end with padding.
+    /// [`Error::Decryption`] if they do not end with padding. What [`update`](Self::update) has written is then the
+    /// caller's to wipe.
     pub fn finalize(mut self) -> Result<Zeroizing<Vec<u8>>, Error> {
         if self.begun.len != 16 {
             return Err(WHOLE);
@@ -121,7 +122,7 @@ pub fn encrypt<M: BlockMode>(mut mode: M, message: &[u8]) -> Vec<u8> {
     let (whole, rest) = message.as_chunks::<16>();
     let mut data = Vec::with_capacity(message.len() + 16);
     data.extend_from_slice(whole.as_flattened());
-    data.extend_from_slice(&pad(rest));
+    data.extend_from_slice(&*Zeroizing::new(pad(rest)));
     mode.blocks(data.as_chunks_mut().0);
     data
 }
@@ -164,10 +165,12 @@ fn unpad(block: &Block) -> Result<usize, Error> {
         let is_before: Choice = (16 - i as u8).ct_gt(&n);
         is_padding &= is_before | byte.ct_eq(&n);
     }
-    match reveal(is_padding) {
-        true => Ok(16 - usize::from(n)),
-        false => Err(Error::Decryption),
+    if !reveal(is_padding) {
+        return Err(Error::Decryption);
     }
+    // Its length becomes public as the message's does.
+    let n = (1..16).find(|i| reveal(n.ct_eq(i))).unwrap_or(16);
+    Ok(16 - usize::from(n))
 }
 
 super::no_content!(Encryptor, Decryptor);

@@ -6,7 +6,7 @@ use ::sm4::cipher::{BlockCipherDecrypt as _, BlockCipherEncrypt as _, KeyInit as
 use super::Sm4;
 use crate::{
     block::{
-        Block, TweakOrder, differential,
+        Block, BlockCipher as _, TweakOrder, differential,
         kernels::{Chains as _, Kernels, plus},
     },
     cpu::Machine,

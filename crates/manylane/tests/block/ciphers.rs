@@ -234,9 +234,15 @@ impl<C: Keyed> Aead<C> {
                 verified
             }
             Aead::Ccm(ccm) => {
+                let mut verifier = ccm.verifier(iv, aad, len)?;
+                for part in parts(data, cuts) {
+                    verifier.update(part)?;
+                }
+                let verified = verifier.finalize(tag);
                 let mut decryptor = ccm.decryptor(iv, aad, len)?;
                 parts(data, cuts).into_iter().try_for_each(|part| decryptor.update(part))?;
-                decryptor.finalize(tag)
+                assert_eq!(decryptor.finalize(tag), verified);
+                verified
             }
         }
     }

@@ -30,6 +30,7 @@ fn tags() {
     let refused = Err(Error::TagLength(12));
     assert_eq!(gcm.verifier(&[2; 12], b"").unwrap().finalize(&tag[..12]), refused);
     assert_eq!(gcm.decryptor(&[2; 12], b"").unwrap().finalize(&tag[..12]), refused);
+    assert_eq!(ccm.verifier(&[2; 12], b"", 20).unwrap().finalize(&ccm_tag[..12]), refused);
     assert_eq!(gcm.decrypt_detached(&[2; 12], b"", &mut sealed, &tag[..12]), refused);
     assert_eq!(ccm.decrypt_detached(&[2; 12], b"", &mut by_ccm, &ccm_tag[..12]), refused);
     assert_eq!((sealed, by_ccm), ([0; 20], [0; 20]));
@@ -61,6 +62,10 @@ fn the_longest_messages() {
     assert!(matches!(too_long, Error::DataLength(_)));
     assert!(data.iter().all(|&byte| byte == 7), "nothing is done");
     let tag = ccm.encrypt_detached(&[2; 13], b"", &mut data[1..]).unwrap();
+    let mut verifier = ccm.verifier(&[2; 13], b"", (1 << 16) - 1).unwrap();
+    verifier.update(&data[1..4100]).unwrap();
+    verifier.update(&data[4100..]).unwrap();
+    verifier.finalize(&tag).unwrap();
     ccm.decrypt_detached(&[2; 13], b"", &mut data[1..], &tag).unwrap();
     for (n, longest) in [(12, (1 << 24) - 1), (11, (1 << 32) - 1), (8, (1 << 56) - 1)] {
         let nonce = &[2; 13][..n];
@@ -76,6 +81,10 @@ fn the_longest_messages() {
     assert!(matches!(encryptor.update(&mut data[9..11]), Err(Error::DataLength(_))));
     assert_eq!(data[9..11], before);
     assert!(matches!(encryptor.finalize(), Err(Error::DataLength(_))));
+    let mut verifier = ccm.verifier(&[2; 12], b"", 10).unwrap();
+    verifier.update(&data[..9]).unwrap();
+    assert!(matches!(verifier.update(&data[9..11]), Err(Error::DataLength(_))));
+    assert!(matches!(verifier.finalize(&[0; 16]), Err(Error::DataLength(_))));
     // That GCM refuses more is a test beside it: no message is so long here.
     assert_eq!(gcm::MAX_MESSAGE_LEN, 68_719_476_704);
 }

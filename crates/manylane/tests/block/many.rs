@@ -75,7 +75,7 @@ fn one_by_one<C: Keyed>(
     share: usize,
     most: usize,
 ) {
-    let what = format!("{} {:?} {count} messages, {share} a key, {most} bytes", C::NAME);
+    let what = format!("{} {:?} {count} messages, {share} a key, {most} bytes", C::NAME, on(0));
     let key = |i| Gcm::new(C::with(on(i), &painted(C::KEY_LEN, i)));
     let keys: Vec<Gcm<C>> = (0..count.div_ceil(share)).map(key).collect();
     // One IV in twenty is of another length, and one is empty.

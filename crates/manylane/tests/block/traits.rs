@@ -42,13 +42,13 @@ fn ciphers() {
 #[test]
 fn bounds_do_not_collide() {
     fn there_and_back<C: BlockCipher + BlockCipherEncrypt + BlockCipherDecrypt>(cipher: &C) {
-        let mut blocks = [cipher::Block::<C>::default(); 3];
+        let mut blocks: [cipher::Block<C>; 3] = Default::default();
         cipher.encrypt_block(&mut blocks[0]);
         cipher.encrypt_blocks(&mut blocks[1..]);
         assert_eq!(blocks[0], blocks[2]);
         cipher.decrypt_block(&mut blocks[0]);
         cipher.decrypt_blocks(&mut blocks[1..]);
-        assert_eq!(blocks, [cipher::Block::<C>::default(); 3]);
+        assert_eq!(blocks, <[cipher::Block<C>; 3]>::default());
         assert_eq!(cipher.machine(), Sm4::new(&[1; 16]).machine());
     }
     there_and_back(&Sm4::new(&[1; 16]));

@@ -1,25 +1,23 @@
 //! Encrypted PKCS #8: PBES2 (RFC 8018) with the algorithms that SM2 keys come with. The crate `pkcs5`
 //! knows neither HMAC-SM3 nor SM4, and refuses a document with either.
 
-use aes::{Aes128, Aes256};
-use cbc::{
-    Decryptor, Encryptor,
-    cipher::{
-        BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt as _, BlockModeEncrypt as _,
-        KeyInit, KeyIvInit as _, block_padding::Pkcs7,
-    },
-};
+use cipher::KeyInit;
 use der::{
     AnyRef, Decode, Encode as _, Reader as _, SliceReader, Tag, Tagged as _,
     asn1::{ObjectIdentifier, OctetStringRef},
 };
 use sha2::Sha256;
-use sm4::Sm4;
 use spki::AlgorithmIdentifierRef;
 use zeroize::Zeroizing;
 
 use super::tlv::{INTEGER, OCTET_STRING, SEQUENCE, push_header};
-use crate::{Error, sm3};
+use crate::{
+    Error,
+    aes::{Aes128, Aes256},
+    block::{BlockCipher, cbc, pkcs7},
+    sm3,
+    sm4::Sm4,
+};
 
 const PBES2: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5.13");
 const PBKDF2: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.5.12");
@@ -57,11 +55,7 @@ pub enum KeyCipher {
 }
 
 /// How a secret key is encrypted under a password: PBKDF2 and a cipher in CBC mode, as PBES2 of
-/// RFC 8018. The default is HMAC-SM3, SM4 and 600,000 iterations, which take about 0.2 s.
-///
-/// SM4 here is the crate `sm4`, which looks its S-box up in memory: whoever shares the processor's caches
-/// while a key is encrypted or decrypted might learn about the key that PBKDF2 made of the password.
-/// Both PRFs, and AES, take constant time.
+/// RFC 8018. The default is HMAC-SM3, SM4 and 600,000 iterations, which take about 0.2 s. All of them take constant time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyEncryption {
     prf: Prf,
@@ -144,17 +138,17 @@ impl KeyCipher {
         }
     }
 
-    /// Encrypts the first `len` bytes of `data`, which has room for a block of padding more.
-    fn encrypt(self, key: &[u8], iv: &[u8; 16], data: &mut [u8], len: usize) -> usize {
+    /// The ciphertext of `info` with its padding.
+    fn encrypt(self, key: &[u8], iv: &[u8; 16], info: &[u8]) -> Vec<u8> {
         match self {
-            KeyCipher::Sm4Cbc => encrypt::<Sm4>(key, iv, data, len),
-            KeyCipher::Aes128Cbc => encrypt::<Aes128>(key, iv, data, len),
-            KeyCipher::Aes256Cbc => encrypt::<Aes256>(key, iv, data, len),
+            KeyCipher::Sm4Cbc => encrypt::<Sm4>(key, iv, info),
+            KeyCipher::Aes128Cbc => encrypt::<Aes128>(key, iv, info),
+            KeyCipher::Aes256Cbc => encrypt::<Aes256>(key, iv, info),
         }
     }
 
-    /// Decrypts in place: the length without padding, if that is right.
-    fn decrypt(self, key: &[u8], iv: &[u8; 16], data: &mut [u8]) -> Option<usize> {
+    /// Decrypts in place: the length without padding, or that this is wrong.
+    fn decrypt(self, key: &[u8], iv: &[u8; 16], data: &mut [u8]) -> Result<usize, Error> {
         match self {
             KeyCipher::Sm4Cbc => decrypt::<Sm4>(key, iv, data),
             KeyCipher::Aes128Cbc => decrypt::<Aes128>(key, iv, data),
@@ -163,20 +157,18 @@ impl KeyCipher {
     }
 }
 
-fn encrypt<C>(key: &[u8], iv: &[u8; 16], data: &mut [u8], len: usize) -> usize
-where
-    C: BlockCipherEncrypt + KeyInit,
-{
-    let cipher = Encryptor::<C>::new_from_slices(key, iv).expect("lengths of this cipher");
-    cipher.encrypt_padded::<Pkcs7>(data, len).expect("room for a block more").len()
+fn encrypt<C: BlockCipher + KeyInit>(key: &[u8], iv: &[u8; 16], info: &[u8]) -> Vec<u8> {
+    let cipher = C::new_from_slice(key).expect("the length of its keys");
+    pkcs7::encrypt(cbc::Encryptor::new(cipher, iv), info)
 }
 
-fn decrypt<C>(key: &[u8], iv: &[u8; 16], data: &mut [u8]) -> Option<usize>
-where
-    C: BlockCipherDecrypt + KeyInit,
-{
-    let cipher = Decryptor::<C>::new_from_slices(key, iv).expect("lengths of this cipher");
-    cipher.decrypt_padded::<Pkcs7>(data).ok().map(<[u8]>::len)
+fn decrypt<C: BlockCipher + KeyInit>(
+    key: &[u8],
+    iv: &[u8; 16],
+    data: &mut [u8],
+) -> Result<usize, Error> {
+    let cipher = C::new_from_slice(key).expect("the length of its keys");
+    Ok(pkcs7::decrypt_in_place(cbc::Decryptor::new(cipher, iv), data)?.len())
 }
 
 /// What an EncryptedPrivateKeyInfo says.
@@ -271,7 +263,7 @@ pub(super) fn open(der: &[u8], password: &[u8]) -> Result<Zeroizing<Vec<u8>>, Er
     let key = &mut key[..encryption.cipher.key_len()];
     encryption.prf.derive(password, salt, encryption.iterations, key);
     let mut opened = Zeroizing::new(data.to_vec());
-    let len = encryption.cipher.decrypt(key, iv, &mut opened).ok_or(Error::Password)?;
+    let len = encryption.cipher.decrypt(key, iv, &mut opened).map_err(|_| Error::Password)?;
     opened.truncate(len);
     Ok(opened)
 }
@@ -285,8 +277,7 @@ pub(super) fn seal(info: &[u8], password: &[u8], how: &KeyEncryption) -> Result<
     let mut key = Zeroizing::new([0; 32]);
     let key = &mut key[..how.cipher.key_len()];
     how.prf.derive(password, &salt, how.iterations, key);
-    let mut data = Zeroizing::new([info, &[0; 16]].concat());
-    let len = how.cipher.encrypt(key, &iv, &mut data, info.len());
+    let data = how.cipher.encrypt(key, &iv, info);
 
     let iterations = how.iterations.to_der().expect("at most 6 bytes");
     let mut kdf = vec![element(OCTET_STRING, &salt), iterations];
@@ -298,7 +289,7 @@ pub(super) fn seal(info: &[u8], password: &[u8], how: &KeyEncryption) -> Result<
     let kdf = sequence(&[&oid(PBKDF2), &element(SEQUENCE, &kdf.concat())]);
     let cipher = sequence(&[&oid(how.cipher.oid()), &element(OCTET_STRING, &iv)]);
     let scheme = sequence(&[&oid(PBES2), &sequence(&[&kdf, &cipher])]);
-    Ok(sequence(&[&scheme, &element(OCTET_STRING, &data[..len])]))
+    Ok(sequence(&[&scheme, &element(OCTET_STRING, &data)]))
 }
 
 fn oid(oid: ObjectIdentifier) -> Vec<u8> {

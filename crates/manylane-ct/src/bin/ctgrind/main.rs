@@ -3,6 +3,8 @@
 //! `MANYLANE_MACHINE` names the machine; `ctgrind machines` lists all, and whether this
 //! processor has them.
 
+mod blocks;
+
 use std::{
     hint::black_box,
     process::ExitCode,
@@ -13,7 +15,6 @@ use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Error, Messages,
     aes::{Aes128, Aes192, Aes256},
-    block::{BlockCipher, Ccm, Ctr128, Gcm, Ofb, TweakOrder, Xts, cbc, cbc_encrypt_many, cfb, ecb},
     cpu::{self, Machine},
     sm2::{
         self, DEFAULT_ID, Decryptor, Encryptor, Exchange, PublicKey, Sealed, SecretKey, Signature,
@@ -323,84 +324,6 @@ impl Checks {
             assert!(out.iter().all(Result::is_ok), "as it was encrypted");
             data
         });
-    }
-
-    /// Secret messages under secret keys in every mode, long enough for every loop, and one block.
-    fn blocks<C: BlockCipher, const KEY: usize>(
-        &mut self,
-        machine: Machine,
-        name: &str,
-        new: impl Fn(&[u8; KEY]) -> Result<C, Error>,
-    ) {
-        if new(&[0; KEY]).is_err() {
-            println!("        {machine} has no kernel for {name}");
-            return;
-        }
-        type Work<C> = fn(C, &mut [u8]);
-        let modes: [(&str, Work<C>); 14] = [
-            ("ECB", |cipher, data| {
-                ecb::Encryptor::new(cipher).update(data).expect("whole blocks");
-            }),
-            ("ECB, decryption", |cipher, data| {
-                ecb::Decryptor::new(cipher).update(data).expect("whole blocks");
-            }),
-            ("CTR", |cipher, data| {
-                Ctr128::new(cipher, &[0xff; 16]).update(data).expect("short enough");
-            }),
-            ("CBC", |cipher, data| {
-                cbc::Encryptor::new(cipher, &[1; 16]).update(data).expect("whole blocks");
-            }),
-            ("CBC, decryption", |cipher, data| {
-                cbc::Decryptor::new(cipher, &[1; 16]).update(data).expect("whole blocks");
-            }),
-            ("CFB", |cipher, data| cfb::Encryptor::new(cipher, &[1; 16]).update(data)),
-            ("CFB, decryption", |cipher, data| {
-                cfb::Decryptor::new(cipher, &[1; 16]).update(data);
-            }),
-            ("CBC, many", |cipher, data| {
-                let mut messages: Vec<&mut [u8]> = data.chunks_mut(64).collect();
-                let keys = vec![(&cipher, [1; 16]); messages.len()];
-                cbc_encrypt_many(&keys, &mut messages).expect("whole blocks");
-            }),
-            ("CCM", |cipher, data| {
-                let (data, tag) = data.split_last_chunk_mut::<16>().expect("16 bytes or more");
-                let own = Ccm::new(cipher).encrypt_detached(&[1; 12], b"", data).expect("fits");
-                tag.copy_from_slice(own.as_ref());
-            }),
-            ("OFB", |cipher, data| Ofb::new(cipher, &[1; 16]).update(data)),
-            ("XTS", |cipher, data| {
-                let xts = Xts::from_ciphers(cipher.clone(), cipher, TweakOrder::Ieee);
-                xts.encrypt(&[1; 16], data).expect("one block or more");
-            }),
-            ("XTS of GB/T 17964, decryption", |cipher, data| {
-                let xts = Xts::from_ciphers(cipher.clone(), cipher, TweakOrder::Gb);
-                xts.decrypt(&[1; 16], data).expect("one block or more");
-            }),
-            ("GCM", |cipher, data| {
-                let (data, tag) = data.split_last_chunk_mut::<16>().expect("16 bytes or more");
-                let gcm = Gcm::new(cipher);
-                let own = gcm.encrypt_detached(&[1; 12], b"", data).expect("fits");
-                tag.copy_from_slice(own.as_ref());
-            }),
-            ("GCM, decryption", |cipher, data| {
-                let gcm = Gcm::new(cipher);
-                let tag = gcm.encrypt_detached(&[1; 12], b"", data).expect("fits");
-                let mut tag = tag.as_ref().to_vec();
-                mark_public(&mut tag);
-                gcm.decrypt_detached(&[1; 12], b"", data, &tag).expect("its own tag");
-            }),
-        ];
-        for (mode, work) in modes {
-            for len in [16, 80 * 16] {
-                let about = format!("{machine}: {name}-{mode}, {len} bytes");
-                self.constant_time(&about, &bytes(22, KEY + len), |secret| {
-                    let (key, data) = secret.split_first_chunk().expect("a key is in front");
-                    let mut data = data.to_vec();
-                    work(new(key).expect("found above"), &mut data);
-                    data
-                });
-            }
-        }
     }
 }
 
