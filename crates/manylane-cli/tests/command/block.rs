@@ -427,7 +427,7 @@ fn what_makes_no_sense_is_refused() {
         ("aes encrypt --key-file huge m", "huge: longer than 1024 bytes"),
         ("aes encrypt --key-file gone m", "gone: No such file or directory"),
         ("aes encrypt --key-file k16 --aad gone m", "gone: No such file or directory"),
-        ("aes encrypt --key-file -", "standard input holds the key already: name a FILE"),
+        ("aes encrypt --key-file -", "standard input can be only one of the key and FILE"),
     ] {
         run(&dir, &args.replace("IV", IV)).exits(2).prints("").says(why);
     }
