@@ -488,7 +488,8 @@ fn terminals_get_text_only() {
     }
 }
 
-/// Four hundred MiB with room for less than that, libraries and stacks included.
+/// Four hundred MiB with room for less than that, libraries and stacks included. Two threads, for each reserves address
+/// space of its own; that pieces are bounded with many is a test of the engine.
 #[test]
 fn memory_is_bounded() {
     let dir = dir();
@@ -497,8 +498,10 @@ fn memory_is_bounded() {
     limited("\"$0\" aes encrypt -j 2 --key-file k16 -o c huge").is_fine();
     limited("\"$0\" aes decrypt -j 2 --key-file k16 -o out c").is_fine();
     sh(&dir, "cmp out huge").is_fine();
-    limited("cat huge | \"$0\" aes encrypt --key-file k16 | \"$0\" aes decrypt --key-file k16 | cmp - huge")
-        .is_fine();
+    limited(
+        "cat huge | \"$0\" aes encrypt -j 2 --key-file k16 | \"$0\" aes decrypt -j 2 --key-file k16 | cmp - huge",
+    )
+    .is_fine();
 }
 
 #[test]
