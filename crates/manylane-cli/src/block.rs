@@ -195,7 +195,9 @@ struct Job<'a> {
 
 fn run(family: Family, direction: Direction, options: &Options) -> Result<(), Stop> {
     let plan = Plan::of(family, options)?;
-    options.streams.input.keep_apart(&options.key_file)?;
+    let mut beside = vec![("the key", &*options.key_file)];
+    beside.extend(options.aad.as_deref().map(|aad| ("--aad", aad)));
+    options.streams.input.keep_apart(&beside)?;
     let key = key::read(&options.key_file, family, plan.key_lens(family))?;
     let aad = options.aad.as_deref().map_or(Ok(Vec::new()), key::read_aad)?;
     let threads = Config { device: Device::Cpu, threads: options.jobs, ..Config::default() };
@@ -204,7 +206,7 @@ fn run(family: Family, direction: Direction, options: &Options) -> Result<(), St
         Direction::Encrypt => Kind::Ordinary,
         Direction::Decrypt => Kind::Private,
     };
-    let (mut reader, mut output) = options.streams.open(kind)?;
+    let (mut reader, mut output) = options.streams.open(kind, &beside)?;
     if direction == Direction::Encrypt {
         refuse_terminal(&output)?;
     }

@@ -2,9 +2,12 @@
 
 use std::{
     fmt,
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read, Seek as _, SeekFrom, Write as _},
-    os::{fd::AsFd as _, unix::fs::FileExt as _},
+    os::{
+        fd::AsFd as _,
+        unix::fs::{FileExt as _, FileTypeExt as _},
+    },
     path::{Path, PathBuf},
 };
 
@@ -48,10 +51,20 @@ pub(crate) struct Operand {
     pub(crate) file: PathBuf,
 }
 
+/// A file that is read besides the input: what it holds, and its name.
+pub(crate) type Beside<'a> = (&'static str, &'a Path);
+
 impl Streams {
-    /// Opens both.
-    pub(crate) fn open(&self, kind: Kind) -> Result<(Reader, Output), Stop> {
+    /// Opens both, unless the output would take the place of a file that is read besides.
+    pub(crate) fn open(&self, kind: Kind, beside: &[Beside]) -> Result<(Reader, Output), Stop> {
         let output = open_output(kind, self.output.as_deref())?;
+        let is_own = |metadata: Metadata| output.own_files().contains(&FileId::of(&metadata));
+        for (what, path) in beside {
+            if metadata(path).is_ok_and(is_own) {
+                let name = Name(path);
+                return Err(Stop::Usage(format!("{name}: the output file holds {what}")));
+            }
+        }
         let reader = self.input.open(output.own_files())?;
         Ok((reader, output))
     }
@@ -65,12 +78,23 @@ impl Operand {
         input.open().map_err(|error| self.unreadable(&error))
     }
 
-    /// Refuses to read the key and the input one after the other from the same place.
-    pub(crate) fn keep_apart(&self, key: &Path) -> Result<(), Stop> {
-        match key.as_os_str() == "-" && self.file.as_os_str() == "-" {
-            true => Err(Stop::usage("standard input holds the key already: name a FILE")),
-            false => Ok(()),
-        }
+    /// Refuses to read two of these one after the other from what can be read once only: the second would seem to be
+    /// empty.
+    pub(crate) fn keep_apart(&self, beside: &[Beside]) -> Result<(), Stop> {
+        let all = [beside, &[("FILE", &self.file)]].concat();
+        let once: Vec<_> = all.iter().filter_map(|(_, path)| Once::of(path)).collect();
+        let two = |is_same: fn(&Once, &Once) -> bool| {
+            once.iter().enumerate().any(|(i, a)| once[..i].iter().any(|b| is_same(a, b)))
+        };
+        let what = if two(|a, b| a.is_stdin && b.is_stdin) {
+            "standard input"
+        } else if two(|a, b| a.pipe.is_some() && a.pipe == b.pipe) {
+            "a pipe"
+        } else {
+            return Ok(());
+        };
+        let names: Vec<_> = beside.iter().map(|(what, _)| *what).collect();
+        Err(Stop::Usage(format!("{what} can be only one of {} and FILE", names.join(", "))))
     }
 
     pub(crate) fn unreadable(&self, error: &io::Error) -> Stop {
@@ -80,6 +104,30 @@ impl Operand {
     /// What is wrong with the input.
     pub(crate) fn failed(&self, why: impl fmt::Display) -> Stop {
         Stop::Failed(format!("{}: {why}", Name(&self.file)))
+    }
+}
+
+/// What can be read once only.
+struct Once {
+    is_stdin: bool,
+    pipe: Option<FileId>,
+}
+
+impl Once {
+    fn of(path: &Path) -> Option<Self> {
+        let names = ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        let is_stdin = names.iter().any(|name| path.as_os_str() == *name);
+        let is_pipe = |metadata: &Metadata| metadata.file_type().is_fifo();
+        let pipe = metadata(path).ok().filter(is_pipe).map(|metadata| FileId::of(&metadata));
+        (is_stdin || pipe.is_some()).then_some(Once { is_stdin, pipe })
+    }
+}
+
+/// Of what a name on the command line stands for.
+fn metadata(path: &Path) -> io::Result<Metadata> {
+    match path.as_os_str() == "-" {
+        true => File::from(io::stdin().as_fd().try_clone_to_owned()?).metadata(),
+        false => path.metadata(),
     }
 }
 

@@ -475,8 +475,29 @@ extern "C" int manylane_emulator_unregister(void *pointer) {
     return emulator::unregister_host(pointer);
 }
 
+namespace emulator {
+namespace {
+
+// Page-locked buffers of a device that are there now and hold something other than zeros.
+std::uint64_t dirty_host(const Device &device) {
+    const std::lock_guard<std::mutex> lock(core().mutex);
+    return static_cast<std::uint64_t>(
+        std::count_if(core().memory.begin(), core().memory.end(), [&device](const auto &entry) {
+            const Allocation &of = *entry.second;
+            return of.kind == Allocation::PINNED && of.device == &device
+                   && std::any_of(of.base, of.base + of.size,
+                                  [](std::uint8_t byte) { return byte != 0; });
+        }));
+}
+
+}  // namespace
+}  // namespace emulator
+
 // For tests: a count of a device, or the largest number if there is no such.
 extern "C" std::uint64_t manylane_emulator_count(int ordinal, const char *name) {
+    if (ordinal >= 0 && ordinal < emulator::MAX_DEVICES && std::strcmp(name, "dirty_host") == 0) {
+        return emulator::dirty_host(emulator::core().devices[ordinal]);
+    }
     for (const auto &named : emulator::COUNTS) {
         if (ordinal >= 0 && ordinal < emulator::MAX_DEVICES && std::strcmp(name, named.name) == 0) {
             return (emulator::core().devices[ordinal].counts.*named.field).load();

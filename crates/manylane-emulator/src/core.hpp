@@ -196,7 +196,9 @@ struct Kernel {
 
 const Kernel *find_kernel(const std::string &name);
 void add_kernel(Kernel kernel);
-void run_blocks(const Launch &launch, unsigned blocks, unsigned threads, unsigned shared);
+// Aborts if a thread block leaves keys in shared memory, or what comes of them.
+void run_blocks(const Kernel &kernel, const Launch &launch, unsigned blocks, unsigned threads,
+                unsigned shared);
 
 // What was loaded as one, and the kernels of it that were asked for.
 struct Function {

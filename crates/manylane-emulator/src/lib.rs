@@ -110,7 +110,8 @@ pub fn unregister(driver: Driver, bytes: &[u8]) {
 }
 
 /// How often something has happened on a device so far: `launches`, `copies`, `allocations`,
-/// `live_bytes`, `contexts`, `sharing` (launches with dynamic shared memory), `unwiped`; for the first device also `compilations` by hipRTC.
+/// `live_bytes`, `contexts`, `sharing` (launches with dynamic shared memory), `unwiped`; for the first device also
+/// `compilations` by hipRTC. `dirty_host` says how many page-locked buffers hold something other than zeros now.
 ///
 /// # Panics
 /// If there is no such count.

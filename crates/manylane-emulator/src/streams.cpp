@@ -490,7 +490,7 @@ int launch(Device &device, const Function &function, unsigned blocks, unsigned t
     // Gone with the work, whether that ran or not.
     const std::shared_ptr<void> counted(
         nullptr, [launches = function.launches](void *) { --*launches; });
-    auto run = [&device, launch, counted, blocks, threads, shared, failing, hanging, flipping] {
+    auto run = [&device, &kernel, launch, counted, blocks, threads, shared, failing, hanging, flipping] {
         const Settings &settings = device.settings;
         if (hanging) {
             hang();
@@ -504,7 +504,7 @@ int launch(Device &device, const Function &function, unsigned blocks, unsigned t
             return;
         }
         device.compute.pass(launch->bytes, settings.kernel_rate.load(), settings.launch_ns.load());
-        run_blocks(*launch, blocks, threads, shared);
+        run_blocks(kernel, *launch, blocks, threads, shared);
         if (flipping) {
             flip(*launch);
         }

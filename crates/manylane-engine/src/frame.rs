@@ -15,7 +15,7 @@
 //! | 8 | the suite: 1 AES-128-GCM, 2 AES-192-GCM, 3 AES-256-GCM, all with SHA-256; 4 SM4-GCM with SM3 |
 //! | 9 | c, 12…24: a chunk has 2^c bytes of the message |
 //! | 10…11 | zero |
-//! | 12…43 | salt: 32 random bytes |
+//! | 12…43 | salt: 32 bytes that no other frame has |
 //! | 44…75 | commitment |
 //!
 //! ```text
@@ -41,8 +41,9 @@
 //! - Chunks are those of STREAM (Hoang, Reyhanitabar, Rogaway, Vizar, CRYPTO 2015): one that is altered, missing,
 //!   doubled, in another place or from another file does not verify, and neither does the last one if something is cut
 //!   off or added.
-//! - Every file has a key of its own, which 256 random bits select. So its IVs need only be unique in it, which
-//!   counting ensures, and there is no limit to the number of files under one key.
+//! - Every file has a key of its own, which a salt of 256 bits selects. So its IVs need only be unique in it, which
+//!   counting ensures, and there is no limit to the number of files under one key. The salt is a hash of as many random
+//!   bits and of the time, the process and a count, so that a generator that repeats itself repeats no key.
 //! - The commitment is HKDF's first block, so to find two keys, or two AADs, for one file is to find a collision of
 //!   the hash: GCM alone has such files for the asking. And a wrong key is told from an altered file.
 //! - The whole header goes into the key or is compared with what comes of it, so all of it is authenticated.

@@ -7,7 +7,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Mutex,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use manylane_engine::{Config, Device, Engine, Piece, PipeError, Progress};
@@ -118,6 +118,59 @@ impl Write for Full {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+/// Waits at its second piece until as much was read as ever will be.
+struct Stuck<'a> {
+    progress: &'a Progress,
+    expected: u64,
+    pieces: u64,
+}
+
+impl Write for Stuck<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.pieces += 1;
+        let since = Instant::now();
+        while self.pieces == 2
+            && self.progress.bytes() < self.expected
+            && since.elapsed() < Duration::from_secs(60)
+        {
+            thread::sleep(Duration::from_millis(1));
+        }
+        if self.pieces == 2 {
+            // For what would be one too many.
+            thread::sleep(Duration::from_millis(500));
+            assert_eq!(self.progress.bytes(), self.expected);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn pieces_under_way_are_bounded() {
+    // Two for each thread, but not more than 256 MiB.
+    for (threads, piece_len, most) in [(3, 1000, 6), (20, 16 << 20, 16), (1, 1000, 2)] {
+        let progress = Progress::new();
+        // The first piece is written before others are begun. One thread that writes does not read.
+        let pieces = if threads == 1 { 2 } else { 1 + most };
+        let expected = pieces * piece_len as u64;
+        let mut reader = io::repeat(0).take((most + 4) * piece_len as u64);
+        let mut writer = Stuck { progress: &progress, expected, pieces: 0 };
+        let done = engine(threads).pipe(
+            piece_len,
+            &progress,
+            &mut reader,
+            &mut writer,
+            |_| Ok::<(), ()>(()),
+            |_, ()| Ok(()),
+        );
+        done.unwrap();
+        assert_eq!(progress.bytes(), (most + 4) * piece_len as u64);
     }
 }
 

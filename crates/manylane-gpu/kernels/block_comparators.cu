@@ -14,11 +14,11 @@ DEVICE Vector counter_block(const Counter &counter, u32 index) {
 
 DEVICE void add_to_data(const u8 *in, u8 *out, u32 index, const u32 (&key_stream)[4]) {
     const u64 at = static_cast<u64>(index) * 16;
-    Vector data = load16(in + at);
+    Vector data = load16_once(in + at);
     for (int i = 0; i < 4; ++i) {
         data.x[i] ^= key_stream[i];
     }
-    store16(out + at, data);
+    store16_once(out + at, data);
 }
 
 DEVICE u32 s_box(u32 x) { return AES_TABLES.encrypt.x[x] >> 8 & 0xff; }

@@ -156,7 +156,10 @@ DEVICE u32 block_count() { return __builtin_amdgcn_grid_size_x() / block_size();
 #define DEVICE_METHOD inline
 #define KERNEL(threads, resident) extern "C" void
 #define CONSTANT static const
-#define SHARED(type, name, count) static thread_local type name[count]
+// The emulator looks what a thread block leaves in it.
+#define SHARED(type, name, count)                                                                  \
+    static thread_local type name[count];                                                          \
+    manylane_leaves(#name, name, sizeof(name))
 #define LAUNCH_SHARED(name) u8 *const name = manylane_shared
 #define BARRIER()
 #define FOR_EACH_THREAD(t) for (u32 t = 0; t < manylane_block.size; ++t)
@@ -171,6 +174,7 @@ struct ManylaneBlock {
 extern "C" thread_local ManylaneBlock manylane_block;
 // The bytes that the launch asked for.
 extern "C" thread_local u8 *manylane_shared;
+extern "C" void manylane_leaves(const char *name, const void *bytes, u64 count);
 
 DEVICE u32 block_index() { return manylane_block.index; }
 DEVICE u32 block_count() { return manylane_block.count; }

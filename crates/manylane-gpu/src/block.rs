@@ -19,7 +19,7 @@ use zeroize::Zeroize as _;
 
 pub use self::{
     counter::{Counter, CounterWidth},
-    ring::{BlockCipher, BlockMode, BlockRing, BlockRingConfig},
+    ring::{BlockCipher, BlockMode, BlockRing, BlockRingConfig, Unapplied},
 };
 use crate::{
     DeviceId, DevicePointer, Error, Gpu, KernelInfo, Stream, compile,
@@ -217,19 +217,9 @@ impl Kernels {
         if let Some(error) = &loaded.hangs {
             return Err(error.clone());
         }
-        let kernels = match Self::checked(gpu, cipher, tables) {
-            // A code object that was kept from earlier may be at fault.
-            Err(Error::Call { .. } | Error::WrongResult { .. })
-                if compile::distrust_kept_block(gpu, cipher, tables) =>
-            {
-                Self::checked(gpu, cipher, tables)?
-            }
-            Err(error @ Error::Deadline(_)) => {
-                loaded.hangs = Some(error.clone());
-                return Err(error);
-            }
-            checked => checked?,
-        };
+        let checked = || Self::checked(gpu, cipher, tables);
+        let distrust = || compile::distrust_kept_block(gpu, cipher, tables);
+        let kernels = compile::first_use(checked, distrust, &mut loaded.hangs)?;
         loaded.kernels = Arc::downgrade(&kernels);
         Ok(kernels)
     }
@@ -303,8 +293,12 @@ impl Kernels {
     /// Enqueues a kernel of counter mode over `len` bytes, in as many launches as the counter's
     /// words need.
     ///
+    /// # Errors
+    /// What is wrong with the arguments, before anything is enqueued; or what the driver says: some launches may be under way
+    /// then.
+    ///
     /// # Safety
-    /// As [`each_block`](Self::each_block), for bytes.
+    /// As [`each_block`](Self::each_block), for bytes, also on an error.
     #[expect(clippy::too_many_arguments, reason = "the caller's own, and two more")]
     pub(crate) unsafe fn counter_mode(
         &self,

@@ -235,6 +235,26 @@ pub(crate) fn distrust_kept(gpu: &Gpu) -> bool {
     distrust(gpu, &SM3, tuning(gpu.info()).hip_defines)
 }
 
+/// What `checked` loads and finds right. If what an earlier process kept may be at fault, `distrust` has it made anew, and
+/// it is loaded and checked again. That the device does not end its work is put into `hangs`.
+///
+/// # Errors
+/// The last of `checked`.
+pub(crate) fn first_use<T>(
+    mut checked: impl FnMut() -> Result<T, Error>,
+    distrust: impl FnOnce() -> bool,
+    hangs: &mut Option<Error>,
+) -> Result<T, Error> {
+    let mut result = checked();
+    if matches!(result, Err(Error::Call { .. } | Error::WrongResult { .. })) && distrust() {
+        result = checked();
+    }
+    if let Err(error @ Error::Deadline(_)) = &result {
+        *hangs = Some(error.clone());
+    }
+    result
+}
+
 fn distrust(gpu: &Gpu, unit: &Unit, hip_defines: &[&str]) -> bool {
     let info = gpu.info();
     let Some(compiler) = (info.id.vendor == Vendor::Hip).then(Compiler::get).and_then(Result::ok)

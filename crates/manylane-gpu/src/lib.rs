@@ -34,7 +34,7 @@ mod tuning;
 
 pub use aes::{Aes, AesKeys};
 pub use block::{
-    BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth, Tables,
+    BlockCipher, BlockMode, BlockRing, BlockRingConfig, Counter, CounterWidth, Tables, Unapplied,
 };
 pub use block_comparators::{BlockComparator, BlockComparators};
 pub use comparators::{Comparator, Comparators};

@@ -223,17 +223,8 @@ impl Sm3 {
         if let Some(error) = &loaded.hangs {
             return Err(error.clone());
         }
-        let sm3 = match Self::checked(gpu) {
-            // A code object that was kept from earlier may be at fault.
-            Err(Error::Call { .. } | Error::WrongResult { .. }) if compile::distrust_kept(gpu) => {
-                Self::checked(gpu)?
-            }
-            Err(error @ Error::Deadline(_)) => {
-                loaded.hangs = Some(error.clone());
-                return Err(error);
-            }
-            checked => checked?,
-        };
+        let distrust = || compile::distrust_kept(gpu);
+        let sm3 = compile::first_use(|| Self::checked(gpu), distrust, &mut loaded.hangs)?;
         loaded.kernels = Arc::downgrade(&sm3.kernels);
         Ok(sm3)
     }

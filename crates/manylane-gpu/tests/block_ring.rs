@@ -22,6 +22,11 @@ fn gpu(ordinal: u32) -> Gpu {
     Gpu::open(DeviceId { vendor: Vendor::Cuda, ordinal }).unwrap()
 }
 
+/// One that works when another has failed.
+fn other_device() -> DeviceId {
+    DeviceId { vendor: Vendor::Cuda, ordinal: 0 }
+}
+
 fn config() -> BlockRingConfig {
     BlockRingConfig { slots: 3, slot_bytes: 16 * 1000, deadline: Duration::from_secs(5) }
 }
@@ -68,6 +73,10 @@ fn pieces_come_back_as_one() {
             } else {
                 let refused = ring.apply(cipher, &BlockMode::Encrypt, &data, &mut vec![0; len]);
                 assert!(matches!(refused, Err(Error::Input(_))));
+                let refused = ring.apply_pinned(cipher, &BlockMode::Encrypt, pinned(&gpu, &data));
+                let refused = refused.unwrap_err();
+                assert!(matches!(refused.error, Error::Input(_)) && !ring.is_lost());
+                assert!(*refused.data.unwrap() == *data, "given back");
             }
         }
     }
@@ -91,6 +100,10 @@ fn a_failing_copy_loses_the_ring_and_nothing_else() {
     assert!(ring.is_lost());
     let lost = ring.apply(cipher, &BlockMode::Encrypt, &data, &mut out);
     assert!(matches!(lost, Err(Error::Lost(_))), "{lost:?}");
+    // What is not begun takes no data with it.
+    let data = PinnedBuffer::new(&Gpu::open(other_device()).unwrap(), 32).unwrap();
+    let lost = ring.apply_pinned(cipher, &BlockMode::Encrypt, data).unwrap_err();
+    assert!(matches!(lost.error, Error::Lost(_)) && lost.data.unwrap().len() == 32);
 }
 
 #[test]
@@ -104,7 +117,8 @@ fn a_device_that_hangs_is_given_up() {
     let data = pinned(&gpu, &painted(64_000, 2));
     let cipher = BlockCipher::Sm4(&sm4, &keys);
     let late = ring.apply_pinned(cipher, &BlockMode::Encrypt, data).unwrap_err();
-    assert!(matches!(late, Error::Deadline(_)) && ring.is_lost(), "{late}");
+    assert!(matches!(late.error, Error::Deadline(_)) && ring.is_lost(), "{late}");
+    assert!(late.data.is_none());
     // To unload the kernels would wait for the device.
     std::mem::forget(sm4);
 }

@@ -98,9 +98,9 @@ impl Form {
 /// `manylane sm2 decrypt`.
 pub(super) fn run(args: &Args) -> Result<(), Stop> {
     let form = args.form.with_prefix(!args.no_prefix)?;
-    args.streams.input.keep_apart(&args.key.key)?;
+    args.streams.input.keep_apart(&args.key.file())?;
     let key = args.key.secret()?;
-    let (mut reader, mut output) = args.streams.open(Kind::Private)?;
+    let (mut reader, mut output) = args.streams.open(Kind::Private, &args.key.files())?;
     let counts = Bytes::default();
     // Where it has to be read twice, the whole way is not known before the form is.
     let is_one_pass = form.is_some() && output.is_hidden();

@@ -64,9 +64,10 @@ pub(super) struct Args {
 /// `manylane sm2 encrypt`.
 pub(super) fn run(args: &Args) -> Result<(), Stop> {
     let form = args.form.with_prefix(!args.no_prefix)?;
-    args.streams.input.keep_apart(&args.key)?;
+    let beside = [("the key", &*args.key)];
+    args.streams.input.keep_apart(&beside)?;
     let key = keys::public_key(&args.key)?;
-    let (mut reader, mut output) = args.streams.open(Kind::Ordinary)?;
+    let (mut reader, mut output) = args.streams.open(Kind::Ordinary, &beside)?;
     refuse_terminal(&output)?;
     let counts = Bytes::default();
     let total = reader.rest().map(|(_, len)| len);

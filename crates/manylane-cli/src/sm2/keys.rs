@@ -21,7 +21,7 @@ use super::{
     refuse_terminal,
 };
 use crate::{
-    filter::read_secret,
+    filter::{Beside, read_secret},
     output::{Kind, Output},
     show::Name,
 };
@@ -194,6 +194,17 @@ impl KeyArgs {
     /// The secret key.
     pub(super) fn secret(&self) -> Result<SecretKey, Stop> {
         self.decode_secret(&read(&self.key)?)
+    }
+
+    /// The key's file, which is read as a whole.
+    pub(super) fn file(&self) -> [Beside<'_>; 1] {
+        [("the key", &self.key)]
+    }
+
+    /// Every file that is read for it.
+    pub(super) fn files(&self) -> Vec<Beside<'_>> {
+        let password = self.pass.as_ref().and_then(Source::file);
+        self.file().into_iter().chain(password.map(|path| ("the password", path))).collect()
     }
 
     /// Whichever key there is.

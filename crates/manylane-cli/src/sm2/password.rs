@@ -48,6 +48,14 @@ impl Source {
         }
     }
 
+    /// The file that it is in.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Source::File(path) => Some(path),
+            _ => None,
+        }
+    }
+
     /// The password of a key that is read.
     pub(super) fn read(&self) -> Result<Zeroizing<Vec<u8>>, Stop> {
         match self {

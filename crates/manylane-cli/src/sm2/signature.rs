@@ -197,10 +197,10 @@ fn digest_itself(input: &Operand, reader: Reader) -> Result<[u8; 32], Stop> {
 
 /// `manylane sm2 sign`.
 pub(super) fn sign(args: &SignArgs) -> Result<(), Stop> {
-    args.streams.input.keep_apart(&args.key.key)?;
+    args.streams.input.keep_apart(&args.key.file())?;
     let key = args.key.secret()?;
     let signer = Signer::new(&key, args.what.id()).map_err(Stop::usage)?.verifying(true);
-    let (reader, mut output) = args.streams.open(Kind::Ordinary)?;
+    let (reader, mut output) = args.streams.open(Kind::Ordinary, &args.key.files())?;
     refuse_terminal(&output)?;
     let digest = args.what.digest(signer.hasher(), &args.streams.input, reader)?;
     let signature = signer.sign_digest(&digest).map_err(Stop::failed)?;
@@ -210,7 +210,7 @@ pub(super) fn sign(args: &SignArgs) -> Result<(), Stop> {
 
 /// `manylane sm2 verify`.
 pub(super) fn verify(args: &VerifyArgs) -> Result<(), Stop> {
-    args.input.keep_apart(&args.key)?;
+    args.input.keep_apart(&[("the key", &args.key), ("the signature", &args.signature)])?;
     let key = keys::public_key(&args.key)?;
     let verifier = Verifier::new(&key, args.what.id()).map_err(Stop::usage)?;
     let signature = args.what.form.read(&read_signature(&args.signature)?);

@@ -427,7 +427,7 @@ fn what_makes_no_sense_is_refused() {
         ("aes encrypt --key-file huge m", "huge: longer than 1024 bytes"),
         ("aes encrypt --key-file gone m", "gone: No such file or directory"),
         ("aes encrypt --key-file k16 --aad gone m", "gone: No such file or directory"),
-        ("aes encrypt --key-file -", "standard input holds the key already: name a FILE"),
+        ("aes encrypt --key-file -", "standard input can be only one of the key and FILE"),
     ] {
         run(&dir, &args.replace("IV", IV)).exits(2).prints("").says(why);
     }
@@ -488,7 +488,8 @@ fn terminals_get_text_only() {
     }
 }
 
-/// Four hundred MiB with room for less than that, libraries and stacks included.
+/// Four hundred MiB with room for less than that, libraries and stacks included. Two threads, for each reserves address
+/// space of its own; that pieces are bounded with many is a test of the engine.
 #[test]
 fn memory_is_bounded() {
     let dir = dir();
@@ -497,8 +498,10 @@ fn memory_is_bounded() {
     limited("\"$0\" aes encrypt -j 2 --key-file k16 -o c huge").is_fine();
     limited("\"$0\" aes decrypt -j 2 --key-file k16 -o out c").is_fine();
     sh(&dir, "cmp out huge").is_fine();
-    limited("cat huge | \"$0\" aes encrypt --key-file k16 | \"$0\" aes decrypt --key-file k16 | cmp - huge")
-        .is_fine();
+    limited(
+        "cat huge | \"$0\" aes encrypt -j 2 --key-file k16 | \"$0\" aes decrypt -j 2 --key-file k16 | cmp - huge",
+    )
+    .is_fine();
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod gpu;
 mod help;
 mod info;
 mod interop;
+mod operands;
 mod output;
 mod sm2;
 mod sum;

@@ -146,7 +146,7 @@ fn keys_that_cannot_be_used_are_named() {
     openssl(&dir, &p256).exits(0);
     sm2(&dir, &["sign", "-k", "p", "m"]).exits(2).says("p: the key is not one of SM2's curve");
     for args in [&["sign", "-k", "-"][..], &["decrypt", "-k", "-"], &["encrypt", "-k", "-", "-"]] {
-        sm2(&dir, args).exits(2).says("standard input holds the key already: name a FILE");
+        sm2(&dir, args).exits(2).says("standard input can be only one of the key and FILE");
     }
 }
 

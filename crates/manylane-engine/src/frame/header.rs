@@ -1,10 +1,15 @@
 //! The header: what is known before the first chunk, and the keys that come of it.
 
-use std::io::Read;
+use std::{
+    io::Read,
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use hkdf::Hkdf;
 use manylane::sm3::Sm3;
-use sha2::Sha256;
+use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -22,6 +27,8 @@ const SALT: usize = 12;
 /// Where the commitment begins.
 const COMMITMENT: usize = 44;
 
+type Salt = [u8; COMMITMENT - SALT];
+
 const LABEL: &[u8] = b"manylane frame";
 
 /// The first bytes of a frame. The [module](super)'s description says what they are.
@@ -38,8 +45,9 @@ impl Header {
     /// # Errors
     /// [`Error::Random`] if the operating system gives no random bytes.
     pub fn new(key: &Key, aad: &[u8], chunk_len: ChunkLen) -> Result<(Self, Chunks), Error> {
-        let mut salt = [0; COMMITMENT - SALT];
-        getrandom::fill(&mut salt).map_err(|_| Error::Random)?;
+        let mut random = Salt::default();
+        getrandom::fill(&mut random).map_err(|_| Error::Random)?;
+        let salt = hedged(key.suite, &random, Occasion::now());
         Ok(Header::with_salt(key, aad, chunk_len, &salt))
     }
 
@@ -47,7 +55,7 @@ impl Header {
         key: &Key,
         aad: &[u8],
         chunk_len: ChunkLen,
-        salt: &[u8; COMMITMENT - SALT],
+        salt: &Salt,
     ) -> (Self, Chunks) {
         let mut bytes = [0; HEADER_LEN];
         bytes[..8].copy_from_slice(&MAGIC);
@@ -145,6 +153,41 @@ impl Header {
             Suite::Sm4Gcm => hkdf!(Sm3),
         }
         Derived(bytes)
+    }
+}
+
+/// What no two frames have in common, even if a generator repeats itself: in a virtual machine that was restored from a
+/// snapshot, or in one of two that were.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Occasion {
+    /// Nanoseconds since 1970.
+    pub(super) time: u64,
+    pub(super) process: u32,
+    /// Salts that this process has made.
+    pub(super) count: u64,
+}
+
+impl Occasion {
+    fn now() -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Occasion {
+            time: since.as_nanos() as u64,
+            process: process::id(),
+            count: COUNT.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+}
+
+/// A salt of these random bytes, by the suite's hash. It is as hard to foresee as they are, and another one on each occasion.
+pub(super) fn hedged(suite: Suite, random: &Salt, occasion: Occasion) -> Salt {
+    let Occasion { time, process, count } = occasion;
+    let numbers = [&time.to_be_bytes()[..], &process.to_be_bytes(), &count.to_be_bytes()].concat();
+    match suite {
+        Suite::Aes128Gcm | Suite::Aes192Gcm | Suite::Aes256Gcm => {
+            Sha256::new().chain_update(random).chain_update(numbers).finalize().into()
+        }
+        Suite::Sm4Gcm => Sm3::new().chain_update(random).chain_update(numbers).finalize().into(),
     }
 }
 

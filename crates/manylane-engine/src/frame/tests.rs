@@ -4,7 +4,10 @@ use manylane::sm3;
 use manylane_vectors::{Frame, frames, painted};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
-use super::*;
+use super::{
+    header::{Occasion, hedged},
+    *,
+};
 use crate::{Config, Device, Engine, Progress};
 
 /// Bytes of a chunk of 4 KiB as it is written.
@@ -86,6 +89,27 @@ fn lengths_around_chunks_come_back() {
     assert_ne!(encrypt(&key, b"", b"m")[12..], encrypt(&key, b"", b"m")[12..]);
 }
 
+#[test]
+fn a_generator_that_repeats_itself_repeats_no_salt() {
+    let first = Occasion { time: 1, process: 2, count: 3 };
+    let mut salts = Vec::new();
+    for suite in [Suite::Aes128Gcm, Suite::Sm4Gcm] {
+        for occasion in [
+            first,
+            Occasion { time: 2, ..first },
+            Occasion { process: 3, ..first },
+            Occasion { count: 4, ..first },
+        ] {
+            salts.push(hedged(suite, &[7; 32], occasion));
+        }
+        salts.push(hedged(suite, &[8; 32], first));
+        assert_eq!(hedged(suite, &[7; 32], first), salts[salts.len() - 5]);
+    }
+    salts.sort_unstable();
+    salts.dedup();
+    assert_eq!(salts.len(), 10);
+}
+
 /// Asserts that it does not decrypt, and that nothing but the beginning of the message was written.
 #[track_caller]
 fn is_refused(frame: &[u8], message: &[u8]) -> Error {
@@ -96,16 +120,14 @@ fn is_refused(frame: &[u8], message: &[u8]) -> Error {
 
 #[test]
 fn every_altered_bit_is_found() {
-    let message = painted(2 * 4096 + 100, 0);
+    let message = painted(4096 + 100, 0);
     let frame = encrypt(&key(Suite::Aes128Gcm), b"aad", &message);
-    let ends = [HEADER_LEN, HEADER_LEN + WRITTEN, HEADER_LEN + 2 * WRITTEN, frame.len()];
+    let ends = [HEADER_LEN, HEADER_LEN + WRITTEN, frame.len()];
     for at in 0..frame.len() {
-        // All of the header and the tags, and here and there of the rest.
+        // Every bit of the header, of the tags and of what is beside them, and one of every other byte.
         let is_near = ends.iter().any(|end| (end - 17..end + 2).contains(&at));
-        if at >= HEADER_LEN && !is_near && !at.is_multiple_of(97) {
-            continue;
-        }
-        for bit in [0, 7] {
+        let bits = if at < HEADER_LEN || is_near { 0..8 } else { at % 8..at % 8 + 1 };
+        for bit in bits {
             let mut bad = frame.clone();
             bad[at] ^= 1 << bit;
             let error = is_refused(&bad, &message);
@@ -117,7 +139,23 @@ fn every_altered_bit_is_found() {
                 12..76 => matches!(error, Error::Key),
                 _ => matches!(error, Error::Altered),
             };
-            assert!(is_right, "byte {at}: {error:?}");
+            assert!(is_right, "bit {bit} of byte {at}: {error:?}");
+        }
+    }
+}
+
+#[test]
+fn another_suite_in_the_header_is_another_key() {
+    // Of a key of each suite's length that begins as the right one does.
+    let all = painted(32, 100);
+    let key = |suite: Suite| Key::new(suite, &all[..suite.key_len()]).unwrap();
+    for from in Suite::ALL {
+        let frame = encrypt(&key(from), b"aad", b"message");
+        for to in Suite::ALL.into_iter().filter(|to| *to != from) {
+            let mut bad = frame.clone();
+            bad[8] = to.number();
+            let (written, done) = decrypt(&key(to), b"aad", &bad);
+            assert!(written.is_empty() && matches!(done, Err(Error::Key)), "{from} as {to}");
         }
     }
 }

@@ -4,12 +4,13 @@
 //! out on a stream each, so that with a few slots the bus is busy in both directions all the time.
 #![allow(unsafe_code)]
 
+#[cfg(test)]
+mod tests;
+
 use std::{
-    fmt, mem, thread,
+    error, fmt, mem, thread,
     time::{Duration, Instant},
 };
-
-use zeroize::Zeroize as _;
 
 use super::{BLOCK_LEN, Counter, shape};
 use crate::{
@@ -151,8 +152,37 @@ struct Slot {
     data: DeviceBuffer,
     /// Page-locked; made when data that is not comes by.
     staging: Option<PinnedBuffer>,
+    /// Bytes of the longest piece of this call: what is to be wiped.
+    used: usize,
     /// Bytes of the piece under way, and where in the data it begins.
     piece: Option<(usize, usize)>,
+}
+
+/// Why page-locked data was not encrypted or decrypted, and the data.
+#[derive(Debug)]
+pub struct Unapplied {
+    /// What is wrong.
+    pub error: Error,
+    /// The data as it was, unless the ring was lost with it.
+    pub data: Option<PinnedBuffer>,
+}
+
+impl fmt::Display for Unapplied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl error::Error for Unapplied {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+impl From<Unapplied> for Error {
+    fn from(unapplied: Unapplied) -> Self {
+        unapplied.error
+    }
 }
 
 /// Where the host's data is.
@@ -190,6 +220,7 @@ impl BlockRing {
                 copied_out: Event::new(gpu)?,
                 data: DeviceBuffer::new(gpu, config.slot_bytes)?,
                 staging: None,
+                used: 0,
                 piece: None,
             })
         };
@@ -216,24 +247,24 @@ impl BlockRing {
     ///
     /// # Errors
     /// [`Error::Input`] if the cipher is another device's, in ECB also for a part of a block, in counter
-    /// mode if a counter would occur twice; [`Error::Lost`] after an earlier error;
-    /// [`Error::Deadline`], or what the driver says. The data is lost then: what the device may
-    /// still write to is never freed; it is wiped.
+    /// mode if a counter would occur twice; [`Error::Lost`] after an earlier error; [`Error::Forked`]. The data is given
+    /// back as it was. [`Error::Deadline`], or what the driver says: the ring is lost and the data with it, for what the
+    /// device may still write to is never freed; it is wiped.
     pub fn apply_pinned(
         &mut self,
         cipher: BlockCipher,
         mode: &BlockMode,
         mut data: PinnedBuffer,
-    ) -> Result<PinnedBuffer, Error> {
+    ) -> Result<PinnedBuffer, Unapplied> {
+        let was_lost = self.is_lost();
         match self.apply_to(cipher, mode, &mut Host::Pinned(&mut data)) {
             Ok(()) => Ok(data),
-            Err(error) => {
-                if self.is_lost() && self.gpu.is_of_this_process() {
-                    data.zeroize();
-                    mem::forget(data);
-                }
-                Err(error)
+            Err(error) if self.is_lost() && !was_lost => {
+                data.wipe(data.len());
+                mem::forget(data);
+                Err(Unapplied { error, data: None })
             }
+            Err(error) => Err(Unapplied { error, data: Some(data) }),
         }
     }
 
@@ -241,8 +272,8 @@ impl BlockRing {
     /// thread copies both, which is what decides the rate.
     ///
     /// # Errors
-    /// As [`apply_pinned`](Self::apply_pinned); [`Error::Input`] if the lengths differ. What is in
-    /// `to` is then of no use.
+    /// As [`apply_pinned`](Self::apply_pinned); [`Error::Input`] if the lengths differ. If the ring is lost, what is in
+    /// `to` is of no use.
     pub fn apply(
         &mut self,
         cipher: BlockCipher,
@@ -290,6 +321,9 @@ impl Ring {
         config: &BlockRingConfig,
     ) -> Result<(), Error> {
         let (len, count) = (host.len(), self.slots.len());
+        for slot in &mut self.slots {
+            slot.used = 0;
+        }
         for (number, at) in (0..len).step_by(config.slot_bytes).enumerate() {
             let slot = number % count;
             self.finish(slot, host, config.deadline)?;
@@ -313,6 +347,7 @@ impl Ring {
     ) -> Result<(), Error> {
         let Ring { inward, compute, outward, slots } = self;
         let slot = &mut slots[number];
+        slot.used = slot.used.max(len);
         let memory = match host {
             Host::Pinned(data) => &mut data[at..at + len],
             Host::Apart(from, _) => {
@@ -356,8 +391,8 @@ impl Ring {
     /// Wipes what the data has left.
     fn wipe(&mut self, deadline: Duration) -> Result<(), Error> {
         self.wipe_staging();
-        for slot in &mut self.slots {
-            slot.data.fill(0, &self.outward)?;
+        for slot in self.slots.iter_mut().filter(|slot| slot.used > 0) {
+            slot.data.wipe(slot.used, &self.outward)?;
         }
         let last = &self.slots[0].copied_out;
         last.record(&self.outward)?;
@@ -365,8 +400,10 @@ impl Ring {
     }
 
     fn wipe_staging(&mut self) {
-        for staging in self.slots.iter_mut().filter_map(|slot| slot.staging.as_mut()) {
-            staging.zeroize();
+        for slot in &mut self.slots {
+            if let Some(staging) = &mut slot.staging {
+                staging.wipe(slot.used);
+            }
         }
     }
 }

@@ -62,3 +62,27 @@ fn the_machines_compiler_takes_the_kernels() {
     let error = code_object(&broken, "gfx906", &[], no_cache).unwrap_err().to_string();
     assert!(error.contains("nonsense") && error.contains("gfx906"), "{error}");
 }
+
+#[test]
+fn what_hangs_is_remembered_whenever_it_does() {
+    let wrong = || Error::WrongResult { kernel: "k", device: "d".into() };
+    let late = || Error::Deadline(std::time::Duration::from_secs(10));
+    // Results of the checks in turn, whether there is something to distrust, how many checks there are.
+    for (results, kept, checks) in [
+        (vec![Ok(1)], true, 1),
+        (vec![Err(wrong())], false, 1),
+        (vec![Err(wrong()), Ok(2)], true, 2),
+        (vec![Err(wrong()), Err(wrong())], true, 2),
+        (vec![Err(late())], true, 1),
+        (vec![Err(wrong()), Err(late())], true, 2),
+    ] {
+        let (mut at, mut hangs) = (0, None);
+        let checked = || {
+            at += 1;
+            results[at - 1].clone()
+        };
+        let result = first_use(checked, || kept, &mut hangs);
+        assert_eq!((&result, at), (results.last().unwrap(), checks));
+        assert_eq!(hangs, result.err().filter(|error| matches!(error, Error::Deadline(_))));
+    }
+}

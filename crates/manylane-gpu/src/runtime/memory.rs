@@ -85,6 +85,16 @@ impl DeviceBuffer {
         // SAFETY: the range is this buffer's; `drop` waits for the stream's device.
         unsafe { self.gpu.bound()?.fill(self.pointer, byte, self.len, stream.handle()) }
     }
+
+    /// Enqueues zeros for the first `len` bytes.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub(crate) fn wipe(&mut self, len: usize, stream: &Stream) -> Result<(), Error> {
+        assert!(len <= self.len, "{} bytes", self.len);
+        // SAFETY: as in `fill`.
+        unsafe { self.gpu.bound()?.fill(self.pointer, 0, len, stream.handle()) }
+    }
 }
 
 impl Drop for DeviceBuffer {
@@ -138,6 +148,18 @@ impl PinnedBuffer {
         Ok(PinnedBuffer { gpu: gpu.clone(), pointer, len })
     }
 
+    /// Wipes the first `len` bytes, word by word: `zeroize` of bytes stores one after the other.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub(crate) fn wipe(&mut self, len: usize) {
+        // SAFETY: any bits are a number.
+        let (before, words, after) = unsafe { self[..len].align_to_mut::<u64>() };
+        before.zeroize();
+        words.zeroize();
+        after.zeroize();
+    }
+
     /// Where the device sees it.
     pub(crate) fn on_device(&self) -> Result<DevicePointer, Error> {
         // SAFETY: allocated by the driver, mapped.
@@ -165,7 +187,7 @@ impl Drop for PinnedBuffer {
     fn drop(&mut self) {
         // A forked child may not have the memory at all, and may not touch what it shares.
         if self.gpu.is_of_this_process() {
-            self.zeroize();
+            self.wipe(self.len);
         }
         // SAFETY: allocated by `new` and freed once.
         self.gpu.on_drop(|driver| unsafe { driver.free_host(self.pointer) });
