@@ -92,7 +92,7 @@ fn ours<C: Keyed>(team: &Team, machine: Machine) -> Contender {
     team.contender(machine.name(), Some(machine), move || {
         let cipher = C::keyed(Some(machine), &key).expect("it ran before");
         move |data: &mut [u8]| {
-            Ctr128::new(cipher.clone(), &iv).update(data).expect("short");
+            Ctr128::new(&cipher, &iv).update(data).expect("short");
         }
     })
 }

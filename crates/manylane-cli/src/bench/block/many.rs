@@ -182,7 +182,7 @@ impl<const N: usize> Bench<N> {
         Some(match self.mode {
             Mode::CbcEncrypt => self.contender(ALONE, kernel, move |messages, _| {
                 for ((cipher, iv), data) in ciphers.iter().zip(&ivs).zip(messages) {
-                    cbc::Encryptor::new(cipher.clone(), iv).update(data).expect("whole blocks");
+                    cbc::Encryptor::new(cipher, iv).update(data).expect("whole blocks");
                 }
             }),
             _ => {

@@ -237,13 +237,13 @@ fn ours<C: Keyed>(bench: &Bench, name: &str, machine: Option<Machine>) -> Option
             bench.contender(name, kernel, move |data, _| ecb.update(data).expect(WHOLE))
         }
         Mode::CbcEncrypt => bench.contender(name, kernel, move |data, _| {
-            cbc::Encryptor::new(c.clone(), &iv).update(data).expect(WHOLE);
+            cbc::Encryptor::new(&c, &iv).update(data).expect(WHOLE);
         }),
         Mode::CbcDecrypt => bench.contender(name, kernel, move |data, _| {
-            cbc::Decryptor::new(c.clone(), &iv).update(data).expect(WHOLE);
+            cbc::Decryptor::new(&c, &iv).update(data).expect(WHOLE);
         }),
         Mode::Ctr => bench.contender(name, kernel, move |data, _| {
-            Ctr128::new(c.clone(), &iv).update(data).expect("short");
+            Ctr128::new(&c, &iv).update(data).expect("short");
         }),
         Mode::GcmEncrypt => {
             let gcm = Gcm::new(c);
@@ -270,10 +270,10 @@ fn ours<C: Keyed>(bench: &Bench, name: &str, machine: Option<Machine>) -> Option
             bench.contender(name, kernel, move |data, _| xts.encrypt(&iv, data).expect(WHOLE))
         }
         Mode::CfbDecrypt => bench.contender(name, kernel, move |data, _| {
-            cfb::Decryptor::new(c.clone(), &iv).update(data);
+            cfb::Decryptor::new(&c, &iv).update(data);
         }),
         Mode::Ofb => {
-            bench.contender(name, kernel, move |data, _| Ofb::new(c.clone(), &iv).update(data))
+            bench.contender(name, kernel, move |data, _| Ofb::new(&c, &iv).update(data))
         }
     })
 }
