@@ -18,7 +18,7 @@ fn bench(ordinal: u32, deadline: Duration) -> (Gpu, Sm4, Sm4Keys, BlockRing) {
     let sm4 = Sm4::new(&gpu).unwrap();
     let config = BlockRingConfig { slots: 3, slot_bytes: SLOT, deadline };
     let ring = BlockRing::new(&gpu, config).unwrap();
-    (gpu, sm4, Sm4Keys::new(&[7; 32]), ring)
+    (gpu, sm4, Sm4Keys::new(&[7; 16]), ring)
 }
 
 fn counter() -> BlockMode {
