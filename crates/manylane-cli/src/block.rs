@@ -7,7 +7,12 @@ mod key;
 mod plan;
 mod raw;
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Instant};
+use std::{
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::Instant,
+};
 
 use clap::{Subcommand, ValueEnum, ValueHint};
 use manylane::{
@@ -30,8 +35,8 @@ use crate::{
 
 /// AES encryption of files
 ///
-/// Without --iv, files are encrypted with authentication, in a format of chunks that has no limit of length and is
-/// read and written on all cores. With --iv, what is written is what other programs read.
+/// Without --iv, files are encrypted with authentication, in a format of chunks that is read and written on all
+/// cores; up to 256 TiB in a file are recommended. With --iv, what is written is what other programs read.
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct AesArgs {
@@ -41,8 +46,8 @@ pub(crate) struct AesArgs {
 
 /// SM4 encryption of files
 ///
-/// Without --iv, files are encrypted with authentication, in a format of chunks that has no limit of length and is
-/// read and written on all cores. With --iv, what is written is what other programs read.
+/// Without --iv, files are encrypted with authentication, in a format of chunks that is read and written on all
+/// cores; up to 256 TiB in a file are recommended. With --iv, what is written is what other programs read.
 #[derive(Debug, clap::Args)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Sm4Args {
@@ -191,6 +196,8 @@ struct Job<'a> {
     options: &'a Options,
     engine: Engine,
     progress: Progress,
+    /// Bytes that were read a first time, to be verified.
+    verified: AtomicU64,
 }
 
 fn run(family: Family, direction: Direction, options: &Options) -> Result<(), Stop> {
@@ -213,7 +220,14 @@ fn run(family: Family, direction: Direction, options: &Options) -> Result<(), St
     if let Some(warning) = plan.warning().filter(|_| !options.quiet) {
         complain!("warning: {warning}");
     }
-    let job = Job { family, direction, options, engine, progress: Progress::new() };
+    let job = Job {
+        family,
+        direction,
+        options,
+        engine,
+        progress: Progress::new(),
+        verified: AtomicU64::new(0),
+    };
     let begun = Instant::now();
     // What is verified before it is written is read twice.
     let is_twice = direction == Direction::Decrypt && plan.has_one_tag() && !output.is_hidden();
@@ -250,6 +264,11 @@ impl Job<'_> {
         }
     }
 
+    /// Bytes of the input: those of a verifying pass are on the way only, not in the file.
+    fn bytes_read(&self) -> u64 {
+        self.progress.bytes() - self.verified.load(Relaxed)
+    }
+
     /// Says what was done, as far as that was asked for.
     fn report(&self, plan: &Plan, key_len: usize, begun: Instant) -> Result<(), Stop> {
         let Options { streams, mode, .. } = self.options;
@@ -260,13 +279,16 @@ impl Job<'_> {
         };
         let mode = mode.to_possible_value().expect("no mode is hidden").get_name().to_owned();
         let framed = matches!(plan, Plan::Frame);
-        let (bytes, seconds) = (self.progress.bytes(), begun.elapsed().as_secs_f64());
+        let (bytes, seconds) = (self.bytes_read(), begun.elapsed().as_secs_f64());
         if self.options.verbose {
             complain!(
-                "{}: {cipher}, {mode}{}, {bytes} bytes read in {seconds:.3} s by up to {} threads",
+                "{}: {cipher}, {mode}{}, {bytes} bytes read in {seconds:.3} s{}",
                 Name(&streams.input.file),
                 if framed { " in chunks" } else { "" },
-                self.engine.threads()
+                match plan.is_serial(self.direction) {
+                    true => ", computed by one thread".to_owned(),
+                    false => format!(" by up to {} threads", self.engine.threads()),
+                }
             );
         }
         if !self.options.json {

@@ -151,9 +151,32 @@ pub(crate) fn refuse_terminal(output: &Output) -> Result<(), Stop> {
     }
 }
 
-/// Whether a terminal shows it as it is.
+/// Whether a terminal shows it as it is: nothing that moves, hides or reorders what is beside it.
 pub(crate) fn is_text(message: &[u8]) -> bool {
-    let is_shown = |char: char| !char.is_control() || matches!(char, '\n' | '\t');
+    let is_shown = |char: char| match char {
+        '\n' | '\t' => true,
+        // Unicode's format characters (Cf): of no width, or of another direction; and its separators of lines.
+        '\u{ad}'
+        | '\u{600}'..='\u{605}'
+        | '\u{61c}'
+        | '\u{6dd}'
+        | '\u{70f}'
+        | '\u{890}'..='\u{891}'
+        | '\u{8e2}'
+        | '\u{180e}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{fff9}'..='\u{fffb}'
+        | '\u{110bd}'
+        | '\u{110cd}'
+        | '\u{13430}'..='\u{1343f}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e007f}' => false,
+        _ => !char.is_control(),
+    };
     std::str::from_utf8(message).is_ok_and(|text| text.chars().all(is_shown))
 }
 
@@ -288,5 +311,33 @@ impl Kept {
     /// Reads all of `buffer` from the kept input's byte `offset` on, wherever the file is read.
     pub(crate) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
         self.file.read_exact_at(buffer, self.start + offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_terminal_would_not_show_is_no_text() {
+        for text in ["", "plain\n\ttext", "全角 ü é", "1 < 2"] {
+            assert!(is_text(text.as_bytes()), "{text:?}");
+        }
+        let hidden = [
+            "\u{1b}[31m",
+            "\r",
+            "\u{9b}",
+            "\u{202e}",
+            "\u{2066}",
+            "\u{200b}",
+            "\u{200d}",
+            "\u{feff}",
+            "\u{2028}",
+            "\u{e0041}",
+        ];
+        for text in hidden {
+            assert!(!is_text(format!("a{text}b").as_bytes()), "{text:?}");
+        }
+        assert!(!is_text(b"\xff"));
     }
 }

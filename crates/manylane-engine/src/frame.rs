@@ -1,4 +1,4 @@
-//! Encrypted files: a *frame* holds a stream of any length, and whatever happens to it is found out.
+//! Encrypted files: a *frame* holds a stream of any length in practice, and whatever happens to it is found out.
 //!
 //! GCM alone ends at 64 GiB, cannot be computed in parts whose order nobody can change, and does not tell two
 //! keys apart that open the same ciphertext. A frame is cut into chunks that are encrypted by themselves under a key that no
@@ -47,6 +47,9 @@
 //! - The commitment is HKDF's first block, so to find two keys, or two AADs, for one file is to find a collision of
 //!   the hash: GCM alone has such files for the asking. And a wrong key is told from an altered file.
 //! - The whole header goes into the key or is compared with what comes of it, so all of it is authenticated.
+//!
+//! A frame never changes its key, so the blocks of a long one begin to differ from random ones: of 2^48 bytes (256 TiB) they
+//! are told from random with probability 2^-41, of 2^52 with 2^-33. Longer streams than the first should be cut.
 //!
 //! Lengths are not hidden. A reader that uses chunks as they are verified may have used the beginning of a file
 //! that turns out to be cut short: only the end says that all was there.

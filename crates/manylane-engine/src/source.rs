@@ -142,6 +142,11 @@ impl Progress {
         self.0.sources.load(Relaxed)
     }
 
+    /// Counts bytes that somebody read beside the engine.
+    pub fn add_bytes(&self, bytes: u64) {
+        self.add(bytes, 0);
+    }
+
     pub(crate) fn add(&self, bytes: u64, sources: u64) {
         if bytes > 0 {
             self.0.bytes.fetch_add(bytes, Relaxed);

@@ -1,7 +1,8 @@
 //! AES on GPUs as others have published it, for measurements beside [`Aes`](crate::Aes).
 //!
 //! Not for use: nothing else in manylane calls them. They take only what was published, are not checked
-//! before their first use, and are slower.
+//! before their first use, and are slower. [`BlockComparator::Steps`] looks up in constant memory, which is cached, at
+//! secret indices: what it takes tells of keys and data.
 #![allow(unsafe_code)]
 
 use std::fmt;

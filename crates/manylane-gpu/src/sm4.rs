@@ -156,7 +156,8 @@ impl Sm4 {
     /// As [`encrypt_blocks`](Self::encrypt_blocks); [`Error::Input`] if a counter would occur twice.
     ///
     /// # Safety
-    /// As [`encrypt_blocks`](Self::encrypt_blocks), for `len` bytes.
+    /// As [`encrypt_blocks`](Self::encrypt_blocks), for `len` bytes. What the driver says can come after a part of the work was
+    /// enqueued: on such an error too the memory is in use until the stream has passed it.
     pub unsafe fn apply_ctr(
         &self,
         stream: &Stream,

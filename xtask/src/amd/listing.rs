@@ -18,6 +18,10 @@ pub(super) const COMPARATORS: &[&str] = &[
 /// comparator's `W[68]` and `W′[64]`, without which it would be another design.
 const IN_MEMORY: (&str, u64) = ("comparator_plain", (68 + 64) * 4);
 
+/// How the kernels' names begin that look up in the shared memory that a launch asks for. `load_shared` takes that to begin
+/// at address 0, as it does where a kernel has no other.
+const LAUNCH_SHARED: [&str; 2] = ["aes", "sm4_"];
+
 /// Rotations of one compression: four in each of 64 rounds and two in each P0 there (the one of
 /// A by 12 is SS1's and SS2's alike), four for each of 52 words of the expansion.
 const ROTATIONS: u64 = 6 * 64 + 4 * 52;
@@ -131,6 +135,9 @@ impl Kernel {
         let mut errors = Vec::new();
         let in_memory = self.name == IN_MEMORY.0;
         let mut wanted = vec![("vgpr_spill_count", 0), ("wavefront_size", architecture.wave)];
+        if LAUNCH_SHARED.iter().any(|begin| self.name.starts_with(begin)) {
+            wanted.push(("group_segment_fixed_size", 0));
+        }
         if in_memory {
             let bytes = self.metadata.get("private_segment_fixed_size");
             if bytes.is_none_or(|bytes| *bytes < IN_MEMORY.1) {
@@ -305,6 +312,21 @@ mod tests {
         let found =
             Listing::parse(&assembly(&CODE, &METADATA[1..]), PRODUCTS).errors(&GFX).join("; ");
         assert!(found.contains("private_segment_fixed_size is None"), "{found}");
+    }
+
+    #[test]
+    fn other_shared_memory_beside_the_launchs_is_named() {
+        let found = |bytes, name| {
+            let metadata = [&METADATA[..], &[("group_segment_fixed_size", bytes)]].concat();
+            let text = assembly(&[], &metadata).replace(PRODUCTS[0], name);
+            Listing::parse(&text, &[]).kernels[name].resources(&GFX)
+        };
+        let wrong = ["group_segment_fixed_size is Some(16), not 0"];
+        for name in ["aes128_ctr_4", "sm4_ecb_1"] {
+            assert_eq!(found(0, name), [""; 0]);
+            assert_eq!(found(16, name), wrong);
+        }
+        assert_eq!(found(16, "comparator_aes128_bits"), [""; 0]);
     }
 
     #[test]

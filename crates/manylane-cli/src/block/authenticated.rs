@@ -1,6 +1,9 @@
 //! GCM and CCM as other programs write and read them: the ciphertext, and a tag of sixteen bytes.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    sync::atomic::Ordering::Relaxed,
+};
 
 use manylane::{
     Error,
@@ -77,7 +80,7 @@ pub(super) fn gcm<C: Cipher>(
         let ciphertext = Ciphertext::of(job, reader)?;
         if !output.is_hidden() {
             let verifier = gcm.verifier(iv, aad).map_err(Stop::usage)?;
-            ciphertext.pass(verifier, &mut io::sink())?;
+            ciphertext.verify(verifier)?;
         }
         let decryptor = gcm.decryptor(iv, aad).map_err(Stop::usage)?;
         return ciphertext.write(decryptor, output);
@@ -117,7 +120,7 @@ pub(super) fn ccm<C: Cipher>(
             decryptor.map_err(|error| job.options.streams.input.failed(error))
         };
         if !output.is_hidden() {
-            ciphertext.pass(decryptor()?, &mut io::sink())?;
+            ciphertext.verify(decryptor()?)?;
         }
         return ciphertext.write(decryptor()?, output);
     }
@@ -171,7 +174,15 @@ impl<'a> Ciphertext<'a> {
         let len = kept.len.checked_sub(TAG_LEN as u64);
         let len = len.ok_or_else(|| input.failed(Error::Decryption))?;
         kept.read_at(len, &mut tag).map_err(|error| input.unreadable(&error))?;
+        job.progress.add_bytes(TAG_LEN as u64);
         Ok(Ciphertext { job, kept, len, tag })
+    }
+
+    /// Reads it a first time.
+    fn verify(&self, decrypts: impl Decrypts) -> Result<(), Stop> {
+        self.pass(decrypts, &mut io::sink())?;
+        self.job.verified.store(self.len, Relaxed);
+        Ok(())
     }
 
     /// Decrypts to the output.

@@ -2,7 +2,7 @@
 
 use manylane::block::{Block, TweakOrder, xts::MAX_UNIT_LEN};
 
-use super::{Family, Mode, Options, Xts, key::Iv};
+use super::{Direction, Family, Mode, Options, Xts, key::Iv};
 use crate::filter::Stop;
 
 /// What is to be written or read.
@@ -89,6 +89,16 @@ impl Plan {
     /// Whether one tag authenticates all.
     pub(super) fn has_one_tag(&self) -> bool {
         matches!(self, Plan::Gcm(_) | Plan::Ccm(_))
+    }
+
+    /// Whether one thread at a time computes: each part needs the one before, or there is one only.
+    pub(super) fn is_serial(&self, direction: Direction) -> bool {
+        match self {
+            Plan::Frame | Plan::Raw(Raw::Ctr(_) | Raw::Ecb { .. }) => false,
+            Plan::Gcm(_) | Plan::Ccm(_) | Plan::Raw(Raw::Ofb(_)) => true,
+            Plan::Raw(Raw::Cbc { .. } | Raw::Cfb(_)) => direction == Direction::Encrypt,
+            Plan::Raw(Raw::Xts { sector, .. }) => sector.is_none(),
+        }
     }
 
     /// What its user should know.

@@ -137,6 +137,10 @@ impl<R: Read + Send, W: Write + Send> Pipes<'_, R, W> {
         // Whole data units, some of them or one.
         let units = (PIECE / unit).max(1);
         let crypt = |piece: &mut Piece, ()| {
+            if piece.data.is_empty() {
+                // An empty file is no data unit.
+                return Ok(());
+            }
             if sector.is_none() && !piece.is_last {
                 return Err(Error::DataLength(
                     "longer than 2^20 blocks, as much as XTS takes in one data unit: --sector \

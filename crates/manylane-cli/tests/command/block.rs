@@ -349,6 +349,12 @@ fn xts_has_two_standards_and_sectors() {
         "standard input: longer than 2^20 blocks, as much as XTS takes in one data unit: --sector cuts it into many",
     );
     run_reading(&dir, [1; 15], &format!("aes encrypt {args}")).exits(1).prints("");
+    // An empty file is no data unit.
+    for sector in ["", "--sector 512"] {
+        for verb in ["encrypt", "decrypt"] {
+            run_reading(&dir, "", &format!("aes {verb} {args} {sector}")).is_fine().prints("");
+        }
+    }
     dir.write("weak", [7; 32]);
     let ran = run(&dir, &format!("aes encrypt {} m", args.replace("k32", "weak")));
     ran.exits(2).prints("").says("the two halves of the key are the same");
@@ -460,6 +466,22 @@ fn what_was_done_is_told() {
         (&record["framed"], &record["bytes_read"]),
         (&true.into(), &(3 * CHUNK + CHUNK / 2).into())
     );
+    // What there is of the file, however often it is read.
+    let decrypted = |args: &str, len: usize| {
+        run(&dir, &format!("aes encrypt --key-file k32 {args} -o c long")).is_fine();
+        for to in ["-o new", ">/dev/null"] {
+            let ran = sh(&dir, &format!("\"$0\" aes decrypt -v --key-file k32 {args} {to} c"));
+            let said = format!(", {len} bytes read in ");
+            assert!(ran.exits(0).err.contains(&said), "{}", ran.err);
+        }
+        run(&dir, &format!("aes decrypt -v --key-file k32 {args} -o new c")).err
+    };
+    let said = decrypted("", HEADER + 3 * CHUNK + CHUNK / 2 + 4 * TAG);
+    assert!(said.contains(" by up to "), "{said}");
+    for mode in ["gcm --iv 000102030405060708090a0b", "ccm --iv 00010203040506"] {
+        let said = decrypted(&format!("-m {mode}"), 3 * CHUNK + CHUNK / 2 + TAG);
+        assert!(said.ends_with(" s, computed by one thread\n"), "{said}");
+    }
     let ran = run(&dir, &format!("aes encrypt -qv -m xts --iv {IV} --key-file k64 -o c long"));
     assert!(
         ran.exits(0).err.starts_with("manylane: long: AES-256, xts, 3670016 bytes read in "),

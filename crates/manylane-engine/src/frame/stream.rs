@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 
-use super::{ChunkLen, Error, Header, Key, TAG_LEN};
+use super::{ChunkLen, Error, HEADER_LEN, Header, Key, TAG_LEN};
 use crate::{Engine, Piece, Progress};
 
 impl Engine {
@@ -60,6 +60,7 @@ impl Engine {
         writer: &mut (impl Write + Send),
     ) -> Result<(), Error> {
         let header = Header::read(reader)?;
+        progress.add_bytes(HEADER_LEN as u64);
         let chunks = header.open(key, aad)?;
         let decrypt = |piece: &mut Piece, ()| {
             let Some((data, tag)) = piece.data.split_last_chunk_mut::<TAG_LEN>() else {

@@ -272,9 +272,7 @@ fn ours<C: Keyed>(bench: &Bench, name: &str, machine: Option<Machine>) -> Option
         Mode::CfbDecrypt => bench.contender(name, kernel, move |data, _| {
             cfb::Decryptor::new(&c, &iv).update(data);
         }),
-        Mode::Ofb => {
-            bench.contender(name, kernel, move |data, _| Ofb::new(&c, &iv).update(data))
-        }
+        Mode::Ofb => bench.contender(name, kernel, move |data, _| Ofb::new(&c, &iv).update(data)),
     })
 }
 

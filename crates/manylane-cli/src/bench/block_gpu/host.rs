@@ -80,7 +80,7 @@ impl Host {
         let data = self.lock(&self.pinned)?;
         let mode = BlockMode::Ctr(Mode::counter(0));
         let cipher = self.device.cipher(cipher);
-        let data = self.with_ring(|ring| ring.apply_pinned(cipher, &mode, data))?;
+        let data = self.with_ring(|ring| Ok(ring.apply_pinned(cipher, &mode, data)?))?;
         *self.pinned.borrow_mut() = Some(data);
         Ok(())
     }
