@@ -94,7 +94,7 @@ pub(super) fn gcm<C: Cipher>(
             encryptor.update(&mut piece.data)?;
         }
         if let Some(encryptor) = encryptor.take_if(|_| piece.is_last) {
-            piece.data.extend_from_slice(&encryptor.finalize());
+            piece.data.extend_from_slice(encryptor.finalize().as_ref());
         }
         Ok(())
     };
@@ -142,7 +142,7 @@ pub(super) fn ccm<C: Cipher>(
             encryptor.update(&mut piece.data)?;
         }
         if let Some(encryptor) = encryptor.take_if(|_| piece.is_last) {
-            piece.data.extend_from_slice(&encryptor.finalize()?);
+            piece.data.extend_from_slice(encryptor.finalize()?.as_ref());
         }
         Ok(())
     };
