@@ -7,13 +7,20 @@
 #
 # part       what                                                                about, on an H100
 # machine    what the machine is; `manylane info`                                a second
-# answers    known answers and 100,000 random batches, each equal to the CPU     a minute
+# answers    known answers and 100,000 random batches of messages and of blocks, each equal to the CPU
+#                                                                                two minutes
 # sum        a tree of files on every choice of devices, and by `cksum`          seconds
 # faults     the same tree, while a GPU fails midway in each way that bench/faults.c knows;
 #            FILE is what was built of it, if there is no `cc` here                a minute
 # memcheck   compute-sanitizer memcheck of the answers, with few batches         a minute
 # racecheck  the same with racecheck                                             a minute
 # bench      manylane bench sm3-gpu                                              five minutes
+# block-memcheck   memcheck of every kernel of the block ciphers and of the methods of others: known answers,
+#            then a launch each on little data                                   a minute
+# block-racecheck  the same with racecheck                                       a minute
+# block      manylane bench aes-gpu sm4-gpu                                      four minutes
+# profile    Nsight Compute on a launch of 1 GiB of each of these kernels: what they use of occupancy,
+#            multiprocessors, memory and caches, into DIR/ncu.csv. NCU names the program  two minutes
 #
 # Without --part all of them, one after the other. A command is ended after LIMIT seconds (default 540).
 # What each says is kept in DIR (default: gpu-results). Exit status 1 if one failed.
@@ -51,7 +58,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$parts" ] || parts='machine answers sum faults memcheck racecheck bench'
+[ -n "$parts" ] || parts='machine answers sum faults memcheck racecheck bench block-memcheck block-racecheck block profile'
 if ! [ -x "$manylane" ]; then
     echo "$0: no program $manylane: build it with cargo build --release, or name it with --manylane" >&2
     exit 2
@@ -144,21 +151,79 @@ faults() {
     return $status
 }
 
+# A tool of compute-sanitizer, and the command that it watches.
 sanitizer() {
     if ! command -v compute-sanitizer >/dev/null; then
         echo "no compute-sanitizer on the PATH: part of NVIDIA's toolkit"
         return 1
     fi
-    timeout "$limit" compute-sanitizer --tool "$1" --error-exitcode 1 \
-        "$manylane" info --self-test=200
+    tool=$1
+    shift
+    timeout "$limit" compute-sanitizer --tool "$tool" --error-exitcode 1 "$manylane" "$@"
 }
 
 memcheck() {
-    sanitizer memcheck
+    sanitizer memcheck info --self-test=200
 }
 
 racecheck() {
-    sanitizer racecheck
+    sanitizer racecheck info --self-test=200
+}
+
+# 3 MiB: more than all multiprocessors take at a time, but not twice as much.
+block_sanitizer() {
+    sanitizer "$1" bench launch aes-gpu --device "$device" --bytes 3145728 &&
+        sanitizer "$1" bench launch sm4-gpu --device "$device" --bytes 3145728
+}
+
+block_memcheck() {
+    block_sanitizer memcheck
+}
+
+block_racecheck() {
+    block_sanitizer racecheck
+}
+
+block() {
+    timeout "$limit" "$manylane" bench aes-gpu sm4-gpu --device "$device" $quick -o "$output/block"
+}
+
+# Kernels are launched on little data first, for their known answers: tables take the longest launch of each. Conflicts of banks are counted where the card has counters of these names.
+profile() {
+    ncu=${NCU:-ncu}
+    if ! command -v "$ncu" >/dev/null; then
+        echo "no $ncu: part of NVIDIA's toolkit; NCU names it"
+        return 1
+    fi
+    counters=
+    known=$("$ncu" --query-metrics 2>/dev/null)
+    for counter in l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld \
+        l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld; do
+        if echo "$known" | grep -q "^$counter "; then
+            counters=$counters${counters:+,}$counter.sum
+        fi
+    done
+    for suite in aes-gpu sm4-gpu; do
+        timeout "$limit" "$ncu" --csv --page details --print-units base --apply-rules no \
+            --section SpeedOfLight --section MemoryWorkloadAnalysis --section Occupancy \
+            ${counters:+--metrics "$counters"} \
+            "$manylane" bench launch $suite --device "$device" >"$output/ncu-$suite.txt"
+        status=$?
+        # What is no row is for people.
+        grep -v '^"' "$output/ncu-$suite.txt"
+        [ $status -eq 0 ] || return 1
+    done
+    cat "$output/ncu-aes-gpu.txt" "$output/ncu-sm4-gpu.txt" | ncu_rows >"$output/ncu.csv"
+    rm "$output/ncu-aes-gpu.txt" "$output/ncu-sm4-gpu.txt"
+    grep -q aes128_ctr "$output/ncu.csv" && grep -q sm4_ctr "$output/ncu.csv"
+}
+
+# The lines that tables are made of.
+ncu_rows() {
+    metrics='Duration|Compute \(SM\) Throughput|Memory Throughput|DRAM Throughput'
+    metrics="$metrics|L1/TEX Cache Throughput|L2 Cache Throughput|L1/TEX Hit Rate|L2 Hit Rate"
+    metrics="$metrics|Achieved Occupancy|Theoretical Occupancy|l1tex__[a-z0-9_.]*"
+    grep -E "^\"ID\",|^\".*\",\"($metrics)\",\"[^\"]*\",\"[^\"]*\""
 }
 
 bench() {
@@ -169,11 +234,12 @@ failed=0
 for part in $parts; do
     case $part in
         machine | answers | sum | faults | memcheck | racecheck | bench) ;;
+        block-memcheck | block-racecheck | block | profile) ;;
         *) usage ;;
     esac
     echo "== $part"
     began=$(date +%s)
-    "$part" >"$output/$part.txt" 2>&1
+    "$(echo "$part" | tr - _)" >"$output/$part.txt" 2>&1
     status=$?
     tail -n 40 "$output/$part.txt"
     echo "== $part: exit status $status after $(($(date +%s) - began)) s"

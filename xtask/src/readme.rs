@@ -1,8 +1,9 @@
-//! What is generated from records and committed: the tables in the two READMEs.
+//! What is generated from records and committed: the tables in the READMEs.
 //!
 //! A table stands between `<!-- gen: NAME FOLDER -->` and `<!-- /gen -->`; FOLDER is the run under
 //! `bench/runs` that it quotes.
 
+mod block_gpu;
 mod gpu;
 mod sm2;
 
@@ -20,7 +21,7 @@ pub(crate) struct Options {
 }
 
 /// Files that hold generated tables.
-const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
+const FILES: [&str; 3] = ["README.md", "README.zh-CN.md", "bench/README.md"];
 
 pub(crate) fn run(options: &Options) -> Result {
     let mut stale = Vec::new();
@@ -72,6 +73,12 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
         "grid" => grid(&read("summary.json")?),
         "peers" => peers(&read("summary.json")?),
         "gpu" => gpu::kernels(&read("summary.json")?),
+        "block-gpu" => block_gpu::kernels(&read("summary.json")?),
+        "ncu" => {
+            let path = folder.join("ncu.csv");
+            let csv = fs::read_to_string(&path);
+            block_gpu::profile(&csv.map_err(|error| format!("{}: {error}", path.display()))?)
+        }
         "gpu-host" => gpu::host(&read("summary.json")?),
         "sm2" => sm2::calls(&read("summary.json")?),
         "sm2-messages" => sm2::messages(&read("summary.json")?),

@@ -10,6 +10,8 @@
 //! | `arm.rs` | instructions counted under an emulator |
 //! | `peers.rs` | other implementations, loaded at run time |
 //! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
+//! | `block_gpu.rs` | suites `aes-gpu` and `sm4-gpu` |
+//! | `gpu.rs` | what the suites of GPUs have in common |
 //! | `sensors.rs` | clock and energy of devices |
 //! | `published.rs` | figures of others, to set beside |
 //! | `plot.rs` | figures as pictures |
@@ -31,10 +33,11 @@ use manylane::cpu::Machine;
 use manylane_engine::Device;
 
 use self::{
+    block_gpu::Family,
     measure::{Effort, Logs, Plan, Runner},
     model::{GpuSetup, Raw, RawKind, SCHEMA_VERSION, Setup, Summary, SummaryKind},
 };
-pub(crate) use self::{model::KernelSetup, sm3_gpu::kernel as kernel_setup};
+pub(crate) use self::{gpu::kernel as kernel_setup, model::KernelSetup};
 use crate::{
     complain, exit,
     output::print,
@@ -42,12 +45,14 @@ use crate::{
 };
 
 mod arm;
+mod block_gpu;
 mod clock;
 mod compare;
 mod counts;
 mod data;
 #[cfg(test)]
 mod example;
+mod gpu;
 mod latency;
 mod measure;
 mod model;
@@ -85,7 +90,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TEXT")]
     only: Vec<String>,
 
-    /// GPUs that suite sm3-gpu measures: cuda[:N], hip[:N], or all there are
+    /// GPUs that the suites of GPUs measure: cuda[:N], hip[:N], or all there are
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Device::from_str)]
     device: Device,
 
@@ -133,12 +138,27 @@ enum Command {
         /// How many calls
         calls: u32,
     },
+    /// Launch each kernel of a suite once and nothing else, for a profiler or a sanitizer to look at
+    #[command(hide = true)]
+    Launch {
+        /// The suite's name
+        #[arg(value_parser = PossibleValuesParser::new([AES_GPU, SM4_GPU]))]
+        suite: String,
+        /// The GPU
+        #[arg(long, value_name = "DEVICE", default_value = "cuda", value_parser = Device::from_str)]
+        device: Device,
+        /// Bytes of a launch at most
+        #[arg(long, default_value_t = 1 << 30)]
+        bytes: usize,
+    },
 }
 
 /// Every suite.
-const SUITES: [&str; 3] = [SM3, SM3_GPU, SM2];
+const SUITES: [&str; 5] = [SM3, SM3_GPU, AES_GPU, SM4_GPU, SM2];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
+const AES_GPU: &str = "aes-gpu";
+const SM4_GPU: &str = "sm4-gpu";
 const SM2: &str = "sm2";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
@@ -152,6 +172,19 @@ pub(crate) fn run(args: &Args) -> ExitCode {
                 Err(why) => {
                     complain!("{why}");
                     exit::USAGE
+                }
+            }
+        }
+        Some(Command::Launch { suite, device, bytes }) => {
+            let family = if suite == AES_GPU { Family::Aes } else { Family::Sm4 };
+            let launched = gpu::chosen(*device).and_then(|ids| {
+                ids.iter().try_for_each(|id| block_gpu::launch_all(family, *id, *bytes))
+            });
+            match launched {
+                Ok(()) => exit::OK,
+                Err(why) => {
+                    complain!("{why}");
+                    exit::FAILED
                 }
             }
         }
@@ -245,16 +278,23 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
         chosen.suites.push(SM3.to_owned());
         chosen.plan = sm3::plan();
     }
-    if named(SM3_GPU) || args.suites.is_empty() {
-        match sm3_gpu::chosen(args.device) {
+    for suite in [SM3_GPU, AES_GPU, SM4_GPU] {
+        if !named(suite) && !args.suites.is_empty() {
+            continue;
+        }
+        match gpu::chosen(args.device) {
             Ok(ids) => {
-                let suite = sm3_gpu::suite(&ids, args.quick)?;
-                chosen.suites.push(SM3_GPU.to_owned());
-                chosen.plan.groups.extend(suite.plan.groups);
-                chosen.gpus = suite.gpus;
+                let of_gpus = match suite {
+                    SM3_GPU => sm3_gpu::suite(&ids, args.quick)?,
+                    AES_GPU => block_gpu::suite(Family::Aes, &ids, args.quick)?,
+                    _ => block_gpu::suite(Family::Sm4, &ids, args.quick)?,
+                };
+                chosen.suites.push(suite.to_owned());
+                chosen.plan.groups.extend(of_gpus.plan.groups);
+                gpu::join(&mut chosen.gpus, of_gpus.gpus);
             }
-            Err(why) if named(SM3_GPU) || args.device != Device::Auto => return Err(why),
-            Err(why) => complain!("suite {SM3_GPU} left out: {why}"),
+            Err(why) if named(suite) || args.device != Device::Auto => return Err(why),
+            Err(why) => complain!("suite {suite} left out: {why}"),
         }
     }
     if named(SM2) || args.suites.is_empty() {

@@ -3,6 +3,8 @@
 
 use std::{fmt, sync::Arc};
 
+use manylane::aes::{Aes128, Aes192, Aes256};
+
 use crate::{
     Counter, DevicePointer, Error, Gpu, KernelInfo, Stream, Tables,
     block::{self, Cipher, Kernels, Place, Schedule, assert_threads},
@@ -27,18 +29,23 @@ enum KeySize {
 }
 
 impl AesKeys {
-    /// Of the round keys as FIPS 197, 5.2 expands them, in the order in which the cipher adds them: 11,
-    /// 13 or 15 for keys of 128, 192 or 256 bits.
+    /// Of a key of 16, 24 or 32 bytes.
     ///
     /// # Errors
-    /// [`Error::Input`] if there are as many as no key has.
-    pub fn new(round_keys: &[[u8; 16]]) -> Result<Self, Error> {
-        let size = match round_keys.len() {
-            11 => KeySize::Bits128,
-            13 => KeySize::Bits192,
-            15 => KeySize::Bits256,
-            _ => return Err(block::shape("an AES key has 11, 13 or 15 round keys")),
-        };
+    /// [`Error::Input`] if it has another length.
+    pub fn new(key: &[u8]) -> Result<Self, Error> {
+        if let Ok(key) = key.try_into() {
+            Ok(Self::expanded(KeySize::Bits128, &Aes128::round_keys(key)[..]))
+        } else if let Ok(key) = key.try_into() {
+            Ok(Self::expanded(KeySize::Bits192, &Aes192::round_keys(key)[..]))
+        } else if let Ok(key) = key.try_into() {
+            Ok(Self::expanded(KeySize::Bits256, &Aes256::round_keys(key)[..]))
+        } else {
+            Err(block::shape("an AES key has 16, 24 or 32 bytes"))
+        }
+    }
+
+    fn expanded(size: KeySize, round_keys: &[[u8; 16]]) -> Self {
         let last = round_keys.len() - 1;
         let words = |key: &[u8; 16]| -> [u32; 4] {
             std::array::from_fn(|i| u32::from_le_bytes(key.as_chunks().0[i]))
@@ -49,7 +56,7 @@ impl AesKeys {
             let inner = (1..last).contains(&round);
             words(&round_keys[round]).map(|w| if inner { inverse_mix_column(w) } else { w })
         }));
-        Ok(AesKeys { encrypt, decrypt, size })
+        AesKeys { encrypt, decrypt, size }
     }
 
     /// For the kernels of the cipher and of counter mode.
@@ -242,8 +249,8 @@ mod tests {
 
     #[test]
     fn keys_of_other_lengths_are_refused() {
-        assert!(AesKeys::new(&[[0; 16]; 10]).is_err() && AesKeys::new(&[]).is_err());
-        let keys = AesKeys::new(&[[7; 16]; 13]).unwrap();
+        assert!([0, 15, 17, 33].iter().all(|len| AesKeys::new(&[0; 33][..*len]).is_err()));
+        let keys = AesKeys::new(&[7; 24]).unwrap();
         assert_eq!(format!("{keys:?}"), "AesKeys(Bits192)");
     }
 }

@@ -16,8 +16,9 @@ pub struct Sm4Keys {
 }
 
 impl Sm4Keys {
-    /// Of the round keys rk₀ to rk₃₁, as 7.3 of the standard expands them.
-    pub fn new(round_keys: &[u32; 32]) -> Self {
+    /// Of a key.
+    pub fn new(key: &[u8; 16]) -> Self {
+        let round_keys = manylane::sm4::Sm4::round_keys(key);
         let encrypt = Schedule::new(round_keys.iter().copied());
         Sm4Keys { encrypt, decrypt: Schedule::new(round_keys.iter().rev().copied()) }
     }

@@ -2,8 +2,6 @@
 //! implementations.
 #![allow(unsafe_code)]
 
-mod expansion;
-
 use aes::{Aes128, Aes192, Aes256};
 use ctr::{
     Ctr32BE, Ctr64BE, Ctr128BE,
@@ -12,11 +10,13 @@ use ctr::{
         consts::U16,
     },
 };
+use manylane::sm3;
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
     Aes, AesKeys, BlockComparator, BlockComparators, Counter, CounterWidth, DeviceBuffer, DeviceId,
     DevicePointer, Error, Gpu, Sm4, Sm4Keys, Stream, Tables, Vendor,
 };
+use manylane_vectors::block::{Ciphertext, Mode};
 
 /// An emulated device.
 struct Bench {
@@ -59,12 +59,12 @@ impl Bench {
     }
 
     fn aes(&self, tables: Tables, key: &[u8]) -> Keyed {
-        let keys = AesKeys::new(&expansion::aes(key)).unwrap();
+        let keys = AesKeys::new(key).unwrap();
         Keyed::Aes(Aes::with_tables(&self.gpu, tables).unwrap(), keys)
     }
 
     fn sm4(&self, tables: Tables, key: &[u8]) -> Keyed {
-        let keys = Sm4Keys::new(&expansion::sm4(key.try_into().unwrap()));
+        let keys = Sm4Keys::new(key.try_into().unwrap());
         Keyed::Sm4(Sm4::with_tables(&self.gpu, tables).unwrap(), keys)
     }
 
@@ -208,6 +208,54 @@ fn random_bytes(random: &mut fastrand::Rng, len: usize) -> Vec<u8> {
     std::iter::repeat_with(|| random.u8(..)).take(len).collect()
 }
 
+/// The standards' examples, and generated: of the modes that there are kernels for.
+#[test]
+fn known_answers() {
+    let bench = Bench::new();
+    for file in [manylane_vectors::block::aes(), manylane_vectors::block::sm4()] {
+        let keyed = |tables, key: &[u8]| match &file.algorithm[..] {
+            "AES" => bench.aes(tables, key),
+            _ => bench.sm4(tables, key),
+        };
+        for &tables in bench.tables() {
+            // Loaded once, not for each key.
+            let _loaded = keyed(tables, &[0; 16]);
+            for block in &file.blocks {
+                let keyed = keyed(tables, &block.key);
+                let got = bench.run(&keyed, What::Encrypt, &block.plaintext, 0, false);
+                assert_eq!(got, block.ciphertext, "{tables:?}: {}", block.source);
+                let got = bench.run(&keyed, What::Decrypt, &block.ciphertext, 0, false);
+                assert_eq!(got, block.plaintext, "{tables:?}: {}", block.source);
+            }
+            let mut answers = 0;
+            for case in &file.cases {
+                let counter = |width| {
+                    let iv = case.iv[..].try_into().expect("a counter block");
+                    Some(Counter::new(iv, width))
+                };
+                let counter = match case.mode {
+                    Mode::Ecb => None,
+                    Mode::Ctr32 => counter(CounterWidth::Bits32),
+                    Mode::Ctr64 => counter(CounterWidth::Bits64),
+                    Mode::Ctr128 => counter(CounterWidth::Bits128),
+                    _ => continue,
+                };
+                let keyed = keyed(tables, &case.key);
+                let what = counter.as_ref().map_or(What::Encrypt, What::Ctr);
+                let got = bench.run(&keyed, what, &case.plaintext, answers % 3, answers % 2 == 0);
+                match &case.ciphertext {
+                    Ciphertext::Bytes(wanted) => assert_eq!(&got, wanted, "{}", case.source),
+                    Ciphertext::Sm3(wanted) => {
+                        assert_eq!(sm3::hash(&got), *wanted, "{}", case.source)
+                    }
+                }
+                answers += 1;
+            }
+            assert!(answers > 100, "{answers} answers of {}", file.algorithm);
+        }
+    }
+}
+
 #[test]
 fn blocks_are_those_of_another_implementation() {
     let bench = Bench::new();
@@ -305,7 +353,7 @@ fn comparators_compute_the_same() {
     let mut random = fastrand::Rng::with_seed(7);
     for cipher in [Cipher::Aes128, Cipher::Aes192, Cipher::Aes256] {
         let key = random_bytes(&mut random, cipher.key_len());
-        let keys = AesKeys::new(&expansion::aes(&key)).unwrap();
+        let keys = AesKeys::new(&key).unwrap();
         let mut iv: [u8; 16] = random_bytes(&mut random, 16).try_into().unwrap();
         iv[12..].copy_from_slice(&[0x80, 0x03, 0xfc, 0]);
         let counter = Counter::new(iv, CounterWidth::Bits32);

@@ -1,8 +1,6 @@
 //! AES and SM4 of data in the host's memory, on an emulated device: what comes back, and what is left
 //! when the device fails.
 
-mod expansion;
-
 use std::time::Duration;
 
 use ctr::{
@@ -38,8 +36,8 @@ fn pinned(gpu: &Gpu, bytes: &[u8]) -> PinnedBuffer {
 fn pieces_come_back_as_one() {
     let gpu = gpu(0);
     let (aes, sm4) = (Aes::new(&gpu).unwrap(), Sm4::new(&gpu).unwrap());
-    let aes_keys = AesKeys::new(&expansion::aes(&KEY)).unwrap();
-    let sm4_keys = Sm4Keys::new(&expansion::sm4(&KEY));
+    let aes_keys = AesKeys::new(&KEY).unwrap();
+    let sm4_keys = Sm4Keys::new(&KEY);
     let mut ring = BlockRing::new(&gpu, config()).unwrap();
     // A carry out of the last word in the second piece.
     let mut iv = [0xff; 16];
@@ -83,7 +81,7 @@ fn pieces_come_back_as_one() {
 fn a_failing_copy_loses_the_ring_and_nothing_else() {
     let gpu = gpu(1);
     let aes = Aes::new(&gpu).unwrap();
-    let keys = AesKeys::new(&expansion::aes(&KEY)).unwrap();
+    let keys = AesKeys::new(&KEY).unwrap();
     let mut ring = BlockRing::new(&gpu, config()).unwrap();
     let cipher = BlockCipher::Aes(&aes, &keys);
     install(Driver::Cuda, "fail_copy=4@1");
@@ -99,7 +97,7 @@ fn a_failing_copy_loses_the_ring_and_nothing_else() {
 fn a_device_that_hangs_is_given_up() {
     let gpu = gpu(2);
     let sm4 = Sm4::new(&gpu).unwrap();
-    let keys = Sm4Keys::new(&expansion::sm4(&KEY));
+    let keys = Sm4Keys::new(&KEY);
     let deadline = Duration::from_millis(300);
     let mut ring = BlockRing::new(&gpu, BlockRingConfig { deadline, ..config() }).unwrap();
     install(Driver::Cuda, "hang_launch=2@2");

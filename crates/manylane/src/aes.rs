@@ -19,6 +19,8 @@ mod tests;
 use crate::cpu::Armaes;
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::{Aesni, Vaes};
+use zeroize::Zeroizing;
+
 use crate::{
     Error,
     block::{
@@ -119,6 +121,14 @@ macro_rules! of_length {
             /// rules it out, or AES has no kernel for it.
             pub fn new_on(machine: Machine, key: &[u8; $bytes]) -> Result<Self, Error> {
                 Ok(Self::with(Cell::on(machine)?, key))
+            }
+
+            /// The round keys of `key` (FIPS 197, 5.2), in the order in which encryption adds them: for
+            /// kernels elsewhere, such as those of GPUs. Wiped when dropped.
+            pub fn round_keys(key: &[u8; $bytes]) -> Zeroizing<[Block; $rounds]> {
+                let mut keys = Zeroizing::new([[0; 16]; $rounds]);
+                schedule::expand(key, &mut keys, portable::sub_word);
+                keys
             }
         }
     };

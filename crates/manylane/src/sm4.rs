@@ -28,6 +28,8 @@ mod tests;
 use crate::cpu::{Aesni, Avx2, Gfni};
 #[cfg(target_arch = "aarch64")]
 use crate::cpu::{ArmCrypto, Armaes, Neon};
+use zeroize::Zeroizing;
+
 use crate::{
     Error,
     block::{
@@ -122,6 +124,12 @@ impl Sm4 {
     /// rules it out, or SM4 has no kernel for it.
     pub fn new_on(machine: Machine, key: &[u8; 16]) -> Result<Self, Error> {
         Ok(Self::with(Cell::on(machine)?, key))
+    }
+
+    /// The round keys rk₀ to rk₃₁ of `key` (GB/T 32907-2016, 7.3): for kernels elsewhere, such as those
+    /// of GPUs. Wiped when dropped.
+    pub fn round_keys(key: &[u8; 16]) -> Zeroizing<[u32; 32]> {
+        schedule::expand(key, portable::tau)
     }
 
     fn with(cell: Cell, key: &[u8; 16]) -> Self {

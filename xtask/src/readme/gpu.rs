@@ -101,16 +101,16 @@ pub(super) fn host(summary: &Value) -> Result<String> {
     Ok(out + &provenance(summary, gpu))
 }
 
-fn gpu(summary: &Value) -> Result<&Value> {
+pub(super) fn gpu(summary: &Value) -> Result<&Value> {
     summary["setup"]["gpus"].get(0).ok_or_else(|| "the run has no GPU".into())
 }
 
-fn text(value: &Value) -> String {
+pub(super) fn text(value: &Value) -> String {
     value.as_str().unwrap_or("unknown").to_string()
 }
 
 /// With as many digits as a reader needs.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     match value {
         v if v >= 100.0 => format!("{v:.0}"),
         v if v >= 10.0 => format!("{v:.1}"),
@@ -119,7 +119,12 @@ fn figure(value: f64) -> String {
 }
 
 /// The best of the contenders whose names begin so.
-fn best<'a>(summary: &'a Value, group: &str, prefix: &str, metric: &str) -> Option<(&'a str, f64)> {
+pub(super) fn best<'a>(
+    summary: &'a Value,
+    group: &str,
+    prefix: &str,
+    metric: &str,
+) -> Option<(&'a str, f64)> {
     let results = summary["results"].as_array()?.iter();
     results
         .filter(|r| r["group"] == group)
@@ -131,7 +136,7 @@ fn best<'a>(summary: &'a Value, group: &str, prefix: &str, metric: &str) -> Opti
 }
 
 /// What was measured where and when, as the last line under a table.
-fn provenance(summary: &Value, gpu: &Value) -> String {
+pub(super) fn provenance(summary: &Value, gpu: &Value) -> String {
     let setup = &summary["setup"];
     format!(
         "\n{} ({}), CUDA driver {}, SM clock at most {:.2} GHz; {}; {}, commit {}.\n",

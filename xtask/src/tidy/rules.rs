@@ -45,6 +45,7 @@ const UNSAFE: [&str; 78] = [
     "crates/manylane/src/sm4/gfni/planar.rs",
     "crates/manylane/src/sm4/neon.rs",
     "crates/manylane/src/sm4/portable.rs",
+    "crates/manylane-cli/src/bench/block_gpu/device.rs",
     "crates/manylane-cli/src/bench/clock.rs",
     "crates/manylane-cli/src/bench/os.rs",
     "crates/manylane-cli/src/bench/peers.rs",

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{
+    block_gpu,
     data::bytes_label,
     measure::{Cores, Group, Plan},
     model::{Counted, Figure, Measured, Metric, Published, Ratio, Setup, Summary},
@@ -83,6 +84,7 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
         in_pairs.get_or_insert_with(|| empty_table_of_pairs(group)).rows.extend(rows);
     }
     tables.extend(in_pairs);
+    tables.extend(block_gpu::beside_the_slides(summary));
     tables.extend(sm2::predictions(summary));
     tables.extend(sm2::beside_the_paper(summary));
     tables.extend(plan.latencies.iter().map(|group| {
@@ -247,7 +249,7 @@ fn empty_gpu_table(group: &Group) -> Table {
         columns: vec![
             "work",
             "contender",
-            "messages",
+            group.unit,
             "bytes/SM/clock",
             "GB/s",
             "units/s",

@@ -1,5 +1,6 @@
 //! GPUs: which there are, their kernels, and known and random answers on each.
 
+mod blocks;
 mod on_device;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use manylane_gpu::{
 };
 use serde::Serialize;
 
+use self::blocks::Blocks;
 use super::self_test::{Known, Tested, compare, slices};
 use crate::bench::{KernelSetup, kernel_setup};
 
@@ -130,8 +132,26 @@ pub(super) fn test(gpus: &[GpuInfo], known: Result<&Known, &String>, random: u64
         if random > 0 {
             add("random", batches(gpu.device, random));
         }
+        match Gpu::open(gpu.device).and_then(|gpu| Blocks::load(&gpu)) {
+            Ok(mut blocks) => {
+                add("blocks", blocks.kernels().map_err(failed));
+                if random > 0 {
+                    add("random blocks", random_blocks(&mut blocks, random));
+                }
+            }
+            Err(why) => add("blocks", Err(failed(why))),
+        }
     }
     tests
+}
+
+/// So many random data through the block ciphers.
+fn random_blocks(blocks: &mut Blocks, batches: u64) -> Result<usize, String> {
+    let mut rng = fastrand::Rng::with_seed(batches);
+    for batch in 0..batches {
+        blocks.random(&mut rng).map_err(|why| format!("batch {batch}: {why}"))?;
+    }
+    Ok(batches as usize)
 }
 
 fn failed(why: Error) -> String {

@@ -22,7 +22,7 @@ const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
 pub(super) struct Tested {
     /// A machine of the processor, or a GPU.
     pub(super) machine: String,
-    /// `lanes`, `stream` or `sm2`; `messages` or `random` on a GPU.
+    /// `lanes`, `stream` or `sm2`; on a GPU `messages`, `random`, `blocks` or `random blocks`.
     pub(super) work: &'static str,
     /// Answers that were compared.
     pub(super) answers: usize,

@@ -2,7 +2,7 @@
 
 use std::{process::Command, thread};
 
-use manylane_gpu::Comparator;
+use manylane_gpu::{BlockComparator, Comparator};
 
 use crate::support::{Dir, command, run, tool};
 
@@ -132,6 +132,13 @@ fn info_lists_and_tests_gpus() {
             let test = test.expect("each GPU is tested");
             assert!(test["failure"].is_null() && test["answers"].as_u64() > Some(50), "{test}");
         }
+        // Nine kernels of AES and two of SM4, with each number of tables.
+        for (work, answers) in [("blocks", 3 * (9 + 2)), ("random blocks", 50)] {
+            let tests = info["self_test"].as_array().unwrap();
+            let test = tests.iter().find(|t| t["machine"] == gpu["id"] && t["work"] == work);
+            let test = test.expect("each GPU's block ciphers are tested");
+            assert!(test["failure"].is_null() && test["answers"] == answers, "{test}");
+        }
     }
     let text = run(with_gpu("devices=1").arg("info"), b"").is_fine().text();
     assert!(text.contains("\n  cuda:0 ") && text.contains("sm3_hash_many: "), "{text}");
@@ -195,5 +202,82 @@ fn the_methods_of_others_are_measured_beside_ours() {
         // With and without the CPU's part of the work.
         let wanted = if which == Comparator::Padded { 2 } else { 1 };
         assert_eq!(names.count(), wanted, "{which:?} in {compared:?}");
+    }
+}
+
+/// A record's summary.
+fn summary(dir: &Dir, run: &str) -> serde_json::Value {
+    let summary = std::fs::read(dir.path(format!("{run}/summary.json"))).expect("a summary");
+    serde_json::from_slice(&summary).unwrap()
+}
+
+#[test]
+fn the_block_cipher_suites_leave_records() {
+    let dir = Dir::new();
+    let ours = ["manylane", "manylane, two tables", "manylane, one table"];
+    let others = BlockComparator::ALL.map(BlockComparator::name);
+    for (suite, group, peers) in
+        [("aes-gpu", "/ctr-192", &others[..]), ("sm4-gpu", "/decrypt", &[])]
+    {
+        let args = ["bench", suite, "--quick", "--only", group, "-o", suite];
+        let ran = dir.run(with_gpu("devices=1").args(args), b"");
+        ran.exits(0);
+        let summary = summary(&dir, suite);
+        let results = summary["results"].as_array().unwrap();
+        let names: Vec<&str> = results.iter().map(|r| r["contender"].as_str().unwrap()).collect();
+        assert_eq!(names, [&ours[..], peers].concat(), "{suite}");
+        for result in results {
+            assert_eq!(result["group"], format!("{suite}/cuda:0{group}"));
+            assert!(result["metrics"]["gb_per_s"]["median"].as_f64() > Some(0.0), "{result}");
+        }
+        let kernels = summary["setup"]["gpus"][0]["kernels"].as_array().unwrap();
+        assert_eq!(kernels.len(), if suite == "aes-gpu" { 3 * 9 + 9 } else { 3 * 2 }, "{suite}");
+    }
+}
+
+/// Through the ring and by the copy engines; and seconds of work on all cores and on the device.
+#[test]
+fn block_ciphers_are_measured_from_the_hosts_memory_and_for_energy() {
+    let dir = Dir::new();
+    let only = ["--only", "pinned", "--only", "pageable", "--only", "energy"];
+    let args = [&["bench", "sm4-gpu", "--quick", "-o", "run"], &only[..]].concat();
+    let ran = dir.run(with_gpu("devices=1").args(args), b"");
+    ran.exits(0);
+    let summary = summary(&dir, "run");
+    let copies = "copies both ways at once, page-locked, nothing else";
+    for place in ["pinned", "pageable"] {
+        let ratios = summary["ratios"].as_array().unwrap();
+        let of_copies = |r: &&serde_json::Value| {
+            r["group"] == format!("sm4-gpu/cuda:0/{place}") && r["base"] == copies
+        };
+        let ratio = ratios.iter().find(of_copies).expect("a ratio to the copies");
+        assert_eq!(ratio["contender"], "SM4");
+    }
+    let text = ran.text();
+    for words in ["beside published figures NOT measured here", "CPU without AES instructions"] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+/// The first nine launches are known answers; then come pairs that tell how fast the device is, one or a
+/// few of them, and the checks of three contenders.
+#[test]
+fn a_wrong_kernel_is_not_measured() {
+    let dir = Dir::new();
+    let is_found = |launch: u32| {
+        let settings = format!("devices=1,flip_launch={launch}");
+        let args = ["bench", "sm4-gpu", "--quick", "--only", "/decrypt"];
+        let ran = dir.run(with_gpu(&settings).args(args), b"");
+        ran.code == Some(1) && ran.err.contains("bytes 0 to 256 are not the CPU's")
+    };
+    assert!([14, 16, 18, 20].into_iter().any(is_found));
+}
+
+#[test]
+fn every_kernel_is_launched_for_a_profiler() {
+    let dir = Dir::new();
+    for suite in ["aes-gpu", "sm4-gpu"] {
+        let args = ["bench", "launch", suite, "--device", "cuda:0", "--bytes", "131072"];
+        dir.run(with_gpu("devices=1").args(args), b"").is_fine().prints("");
     }
 }

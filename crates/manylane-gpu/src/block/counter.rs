@@ -53,6 +53,11 @@ impl Counter {
         Counter { block: self.block & !mask | counted, width: self.width }
     }
 
+    /// How many of the block's bits count.
+    pub fn width(&self) -> CounterWidth {
+        self.width
+    }
+
     /// The block.
     pub fn block(&self) -> [u8; 16] {
         self.block.to_be_bytes()

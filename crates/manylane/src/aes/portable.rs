@@ -315,15 +315,18 @@ streams! {
     key: [const N: usize] StreamKeys<N>, rounds: LaneKeys,
 }
 
+/// SubWord of clause 5.2.
+pub(super) fn sub_word(word: u32) -> u32 {
+    let mut v = to_planes::<u64, 4>(&[u128::from(word), 0, 0, 0]);
+    sub_bytes(&mut v);
+    let blocks: [u128; 4] = from_planes(&v);
+    blocks[0] as u32
+}
+
 /// The round keys of `key`, which has `N` − 7 words, as planes.
 pub(super) fn expand_key<const N: usize>(_: Portable, key: &[u8]) -> RoundKeys<N> {
     let mut keys = RoundKeys::zero();
-    expand(key, &mut keys.encrypt, |word| {
-        let mut v = to_planes::<u64, 4>(&[u128::from(word), 0, 0, 0]);
-        sub_bytes(&mut v);
-        let blocks: [u128; 4] = from_planes(&v);
-        blocks[0] as u32
-    });
+    expand(key, &mut keys.encrypt, sub_word);
     for key in &mut keys.encrypt {
         let planes = to_planes::<u64, 4>(&[u128::from_le_bytes(*key), 0, 0, 0]);
         for (bytes, plane) in key.as_chunks_mut::<2>().0.iter_mut().zip(planes) {

@@ -308,7 +308,7 @@ pub(super) fn expand_key(_: Portable, key: &Block) -> Keys {
 }
 
 /// τ of clause 6.2.
-fn tau(word: u32) -> u32 {
+pub(super) fn tau(word: u32) -> u32 {
     // c₁ may as well be added before A₁.
     let word = word ^ u32::from_ne_bytes([TOWER.leave.apply(TOWER.c1); 4]);
     // SAFETY: every processor has this machine.

@@ -123,6 +123,23 @@ fn blocks() {
     block::sm4().blocks.iter().for_each(check::<Sm4>);
 }
 
+#[test]
+fn round_keys() {
+    for block in &block::aes().blocks {
+        let round_keys = match &block.key[..] {
+            key if key.len() == 16 => Aes128::round_keys(key.try_into().unwrap()).concat(),
+            key if key.len() == 24 => Aes192::round_keys(key.try_into().unwrap()).concat(),
+            key => Aes256::round_keys(key.try_into().unwrap()).concat(),
+        };
+        assert_eq!(round_keys, block.round_keys, "{}", block.source);
+    }
+    for block in &block::sm4().blocks {
+        let round_keys = Sm4::round_keys(block.key[..].try_into().unwrap());
+        let bytes: Vec<u8> = round_keys.iter().flat_map(|rk| rk.to_be_bytes()).collect();
+        assert_eq!(bytes, block.round_keys, "{}", block.source);
+    }
+}
+
 /// GB/T 32907-2016, A.2, on the library's choice of machine; other machines take seconds, so they take a
 /// thousandth of the way and must agree with it.
 #[test]

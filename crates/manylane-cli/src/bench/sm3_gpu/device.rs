@@ -2,22 +2,18 @@
 //! events, and checks what they compute.
 #![allow(unsafe_code)]
 
-use std::{
-    cell::RefCell,
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::{cell::RefCell, ops::Range, time::Duration};
 
 use manylane::{
     Messages,
     sm3::{self, DIGEST_LEN, Midstate},
 };
 use manylane_gpu::{
-    Comparator, Comparators, DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Event,
-    Gpu, Layout, PinnedBuffer, Sm3, Stream, Workspace,
+    Comparator, Comparators, DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu,
+    Layout, PinnedBuffer, Sm3, Stream, Workspace,
 };
 
-use crate::bench::{measure::Timing, sensors::Sensor};
+use crate::bench::{gpu::Timer, measure::Timing};
 
 /// Random bytes that the data consists of, again and again: the host knows every message, and
 /// caches of devices, which go by address, gain nothing from the repetition.
@@ -117,14 +113,11 @@ pub(super) struct Device {
     gpu: Gpu,
     sm3: Sm3,
     comparators: Comparators,
-    stream: Stream,
-    start: Event,
-    end: Event,
+    timer: Timer,
     slab: Vec<u8>,
     data: RefCell<DeviceBuffer>,
     out: RefCell<DeviceBuffer>,
     workspace: RefCell<Workspace>,
-    sensor: Result<Sensor, String>,
     /// Bytes that a call may have, by what the device can do in the time of one.
     limit: usize,
 }
@@ -144,25 +137,22 @@ impl Device {
         let len = if room > SLAB { room / SLAB * SLAB } else { room / 4096 * 4096 };
         let mut slab = PinnedBuffer::new(&gpu, len.min(SLAB))?;
         rng.fill(&mut slab);
-        let stream = Stream::new(&gpu)?;
+        let timer = Timer::new(&gpu)?;
         let mut data = DeviceBuffer::new(&gpu, len)?;
         for at in (0..len).step_by(slab.len().max(1)) {
             let part = slab.len().min(len - at);
-            data.write(at, &slab[..part], &stream)?;
+            data.write(at, &slab[..part], timer.stream())?;
         }
         let messages = (len / 64).min(MOST_MESSAGES);
         let mut device = Device {
             sm3,
             comparators: Comparators::new(&gpu)?,
-            start: Event::timed(&gpu)?,
-            end: Event::timed(&gpu)?,
             slab: slab.to_vec(),
             data: RefCell::new(data),
             out: RefCell::new(DeviceBuffer::new(&gpu, messages * DIGEST_LEN)?),
             workspace: RefCell::new(Workspace::new(&gpu, messages.min(MOST_ORDERED))?),
-            sensor: Sensor::new(&gpu.info().pci),
             limit: len,
-            stream,
+            timer,
             gpu,
         };
         device.limit = device.affordable(longest)?.min(len);
@@ -178,8 +168,7 @@ impl Device {
         loop {
             let shape = Shape::Rows { len: LEN, stride: LEN };
             let work = Work { program: Program::Hash(None), count, shape };
-            self.seconds(&work, 1)?;
-            let seconds = self.seconds(&work, 1)?;
+            let seconds = self.timer.seconds(1, |stream| self.launch(&work, stream))?;
             let target = longest.as_secs_f64();
             // More messages than threads tell the rate; few and slow ones will not become faster.
             if count >= 2 * threads || count == most || seconds > target / 4.0 {
@@ -201,8 +190,13 @@ impl Device {
         &self.comparators
     }
 
-    pub(super) fn sensor(&self) -> Result<&Sensor, &str> {
-        self.sensor.as_ref().map_err(String::as_str)
+    pub(super) fn timer(&self) -> &Timer {
+        &self.timer
+    }
+
+    /// Joules that the device has used up to now, where it says so.
+    pub(super) fn joules(&self) -> Option<f64> {
+        self.timer.sensor().ok()?.joules()
     }
 
     pub(super) fn multiprocessors(&self) -> u32 {
@@ -225,14 +219,14 @@ impl Device {
         }));
         let bytes: Vec<u8> = host.iter().flat_map(|offset| offset.to_ne_bytes()).collect();
         let mut device = DeviceBuffer::new(&self.gpu, bytes.len())?;
-        device.write(0, &bytes, &self.stream)?;
+        device.write(0, &bytes, self.timer.stream())?;
         Ok(Offsets { host, device })
     }
 
     /// A copy of the bytes in memory of the device.
     pub(super) fn resident(&self, bytes: &[u8]) -> Result<DeviceBuffer, Error> {
         let mut buffer = DeviceBuffer::new(&self.gpu, bytes.len())?;
-        buffer.write(0, bytes, &self.stream)?;
+        buffer.write(0, bytes, self.timer.stream())?;
         Ok(buffer)
     }
 
@@ -247,36 +241,19 @@ impl Device {
         }
     }
 
-    /// Launches the work so many times and waits; how long the device took from the first to the
-    /// last, and its clock meanwhile. Before them it is launched once more: while that runs, the
-    /// host enqueues the others, and the device finds out where its pages are, as in the midst of
-    /// other work.
+    /// Launches the work so many times and waits: the device's time for it.
     pub(super) fn time(&self, work: &Work, calls: u32) -> Result<Timing, Error> {
-        let from = Instant::now();
-        let seconds = self.seconds(work, calls)?;
-        let hz = self.sensor.as_ref().ok().and_then(|sensor| sensor.hz(from, Instant::now()));
-        Ok(Timing { seconds, hz, joules: None })
-    }
-
-    fn seconds(&self, work: &Work, calls: u32) -> Result<f64, Error> {
-        self.launch(work)?;
-        self.start.record(&self.stream)?;
-        for _ in 0..calls {
-            self.launch(work)?;
-        }
-        self.end.record(&self.stream)?;
-        self.stream.synchronize()?;
-        Ok(f64::from(self.end.since(&self.start)?) / 1e3)
+        self.timer.time(calls, |stream| self.launch(work, stream))
     }
 
     /// Enqueues the work.
-    fn launch(&self, work: &Work) -> Result<(), Error> {
+    fn launch(&self, work: &Work, stream: &Stream) -> Result<(), Error> {
         let (data, out) = (self.data.borrow(), self.out.borrow());
         assert!(work.span() <= data.len() && work.count * DIGEST_LEN <= out.len(), "room");
         let messages = messages(work, data.pointer());
         let mut workspace = self.workspace.borrow_mut();
         let workspace = Some(&mut *workspace);
-        let (stream, start) = (&self.stream, Midstate::default());
+        let start = Midstate::default();
         match work.program {
             Program::Hash(block) => {
                 let sm3 = block.map_or_else(|| self.sm3.clone(), |b| self.sm3.with_block(b));
@@ -306,8 +283,8 @@ impl Device {
     /// and the last among them, with the CPU's.
     pub(super) fn check(&self, work: &Work, rng: &mut fastrand::Rng) -> Result<(), String> {
         let failed = |why: Error| why.to_string();
-        self.out.borrow_mut().fill(COVER, &self.stream).map_err(failed)?;
-        self.launch(work).map_err(failed)?;
+        self.out.borrow_mut().fill(COVER, self.timer.stream()).map_err(failed)?;
+        self.launch(work, self.timer.stream()).map_err(failed)?;
         let mean = (work.bytes() / work.count as u64).max(1) as usize;
         let sample = ((1 << 20) / mean).clamp(4, 64);
         let mut chosen: Vec<usize> = (2..sample).map(|_| rng.usize(..work.count)).collect();
@@ -316,7 +293,7 @@ impl Device {
         for (i, expected) in chosen.into_iter().zip(expected) {
             let mut digest = [0; DIGEST_LEN];
             let out = self.out.borrow();
-            out.read(i * DIGEST_LEN, &mut digest, &self.stream).map_err(failed)?;
+            out.read(i * DIGEST_LEN, &mut digest, self.timer.stream()).map_err(failed)?;
             if digest != expected {
                 let count = work.count;
                 return Err(format!("the digest of message {i} of {count} is not the CPU's"));
@@ -353,13 +330,8 @@ impl Device {
     pub(super) fn fetch(&self, bytes: &[u8]) -> Result<f64, Error> {
         let mut data = self.data.borrow_mut();
         let all = data.len().max(1);
-        self.start.record(&self.stream)?;
-        for part in bytes.chunks(all) {
-            data.write(0, part, &self.stream)?;
-        }
-        self.end.record(&self.stream)?;
-        self.stream.synchronize()?;
-        Ok(f64::from(self.end.since(&self.start)?) / 1e3)
+        self.timer
+            .between(|stream| bytes.chunks(all).try_for_each(|part| data.write(0, part, stream)))
     }
 
     /// Bytes of messages in host memory: data that is the device's own, so that copying it there

@@ -1,21 +1,17 @@
-//! Energy of steady work, seconds of it, with idle power beside.
+//! Energy of steady work on messages.
 
-use std::{
-    rc::Rc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{rc::Rc, thread};
 
 use manylane::{Messages, sm3::Midstate};
 use manylane_engine::{Config, Device as Choice, Engine};
 
 use super::{
-    Call, Contender, Device, Group, OPENSSL, OpenSsl, Timing, amount,
+    Contender, Device, Group, OPENSSL, OpenSsl, amount,
     device::{Program, Shape, Work},
     host::hash_on_threads,
 };
 use crate::bench::{
-    measure::{self, Effort},
+    gpu::energy::{self, Named, PART},
     sensors::Packages,
 };
 
@@ -30,14 +26,18 @@ const COUNT: usize = 540_672;
 const PER_CORE: usize = 64;
 
 pub(super) fn group(device: &Rc<Device>, quick: bool) -> Group {
-    let steady = Duration::from_secs(if quick { 1 } else { 5 });
+    let effort = energy::effort(quick);
     let count = device.affords(COUNT, LEN);
     let on = Rc::clone(device);
     let build = move |rng: &mut fastrand::Rng| {
         let shape = Shape::Rows { len: LEN, stride: LEN };
         let work = Rc::new(Work { program: Program::Hash(None), count, shape });
         on.check(&work, rng)?;
-        let mut contenders = vec![idle(&on), kernel(&on, work)];
+        let joules = || {
+            let device = Rc::clone(&on);
+            move || device.joules()
+        };
+        let mut contenders = vec![energy::idle(joules()), kernel(&on, work, joules())];
         let packages = Rc::new(Packages::find());
         let threads = thread::available_parallelism().map_or(1, usize::from);
         contenders.push(by_cpu("cpu, all cores", false, threads, &packages, {
@@ -59,52 +59,25 @@ pub(super) fn group(device: &Rc<Device>, quick: bool) -> Group {
         }
         Ok(contenders)
     };
-    let parameter = format!("{}, {} s each", amount(count, LEN), steady.as_secs());
-    let part = "Energy of steady work (a device's by its sensor, a processor's by its counters)";
+    let parameter = format!("{}, {} s each", amount(count, LEN), effort.sample.as_secs());
     Group {
-        effort: Some(Effort { visits: 1, samples: 1, sample: steady }),
-        ..super::group(device, "energy-8192", part, parameter, quick, build)
+        effort: Some(effort),
+        ..super::group(device, "energy-8192", PART, parameter, quick, build)
     }
-}
-
-fn contender(name: &str, peer: bool, bytes: usize, units: usize, call: Call) -> Contender {
-    Contender {
-        name: name.to_owned(),
-        kernel: None,
-        peer,
-        work: measure::Work { bytes: bytes as u64, units: units as u64, counted_clocks: None },
-        output: Vec::new(),
-        call,
-    }
-}
-
-/// The device with nothing to do.
-fn idle(device: &Rc<Device>) -> Contender {
-    const CALL: Duration = Duration::from_millis(50);
-    let device = Rc::clone(device);
-    let call = Call::elsewhere(move |calls, _| {
-        let joules = || device.sensor().ok().and_then(|sensor| sensor.joules());
-        let (start, before) = (Instant::now(), joules());
-        thread::sleep(CALL * calls);
-        let seconds = start.elapsed().as_secs_f64();
-        let used = joules().zip(before).map(|(after, before)| after - before);
-        Ok(Timing { seconds, hz: None, joules: used })
-    });
-    contender("idle, with a context", false, 0, 0, call)
 }
 
 /// The kernel alone, again and again.
-fn kernel(device: &Rc<Device>, work: Rc<Work>) -> Contender {
+fn kernel(
+    device: &Rc<Device>,
+    work: Rc<Work>,
+    joules: impl Fn() -> Option<f64> + 'static,
+) -> Contender {
     let device = Rc::clone(device);
-    let (bytes, units) = (work.bytes() as usize, work.count);
-    let call = Call::elsewhere(move |calls, _| {
-        let joules = || device.sensor().ok().and_then(|sensor| sensor.joules());
-        let before = joules();
-        let timing = device.time(&work, calls).map_err(|why| why.to_string())?;
-        let used = joules().zip(before).map(|(after, before)| after - before);
-        Ok(Timing { joules: used, ..timing })
-    });
-    contender("hash_many, kernel alone", false, bytes, units, call)
+    let name = "hash_many, kernel alone".to_owned();
+    let named = Named { name, peer: false, bytes: work.bytes() as usize, units: work.count };
+    energy::by_device(named, joules, move |calls| {
+        device.time(&work, calls).map_err(|why| why.to_string())
+    })
 }
 
 /// All cores of the processor, again and again.
@@ -118,19 +91,8 @@ fn by_cpu(
     let count = PER_CORE * threads;
     let bytes = vec![0x5a; count * LEN];
     let mut digests = vec![[0; 32]; count];
-    let packages = Rc::clone(packages);
-    let call = Call::elsewhere(move |calls, _| {
-        let now = || packages.as_ref().as_ref().ok().map(Packages::now);
-        let (start, before) = (Instant::now(), now());
-        for _ in 0..calls {
-            hash(&bytes, &mut digests);
-        }
-        let seconds = start.elapsed().as_secs_f64();
-        let used = match (&*packages, before, now()) {
-            (Ok(packages), Some(before), Some(after)) => packages.joules(&before, &after),
-            _ => None,
-        };
-        Ok(Timing { seconds, hz: None, joules: used })
-    });
-    contender(name, peer, count * LEN, count, call)
+    let named = Named { name: name.to_owned(), peer, bytes: bytes.len(), units: count };
+    energy::by_cpu(named, packages, move |calls| {
+        (0..calls).for_each(|_| hash(&bytes, &mut digests));
+    })
 }

@@ -10,14 +10,15 @@ use std::{
     path::PathBuf,
     rc::Rc,
     thread,
-    time::Instant,
 };
 
 use manylane::{Messages, sm3::Midstate};
 use manylane_engine::{Config, Device as Choice, Engine, Function, Progress, Source};
 use manylane_gpu::{DeviceId, PinnedBuffer, Vendor};
 
-use super::{Call, Contender, Device, Group, OPENSSL, OpenSsl, Timing, amount, group, thousands};
+use super::{
+    Call, Contender, Device, Group, OPENSSL, OpenSsl, Timing, amount, by_wall, group, thousands,
+};
 use crate::bench::measure;
 
 /// Bytes of messages in a call, where the machine does them in a short time.
@@ -171,15 +172,6 @@ fn no_warning(engine: &Engine) -> Result<(), String> {
         [] => Ok(()),
         warnings => Err(warnings.join("; ")),
     }
-}
-
-/// Does the work so many times, by the wall's clock.
-fn by_wall(calls: u32, mut work: impl FnMut() -> Result<(), String>) -> Result<Timing, String> {
-    let start = Instant::now();
-    for _ in 0..calls {
-        work()?;
-    }
-    Ok(Timing { seconds: start.elapsed().as_secs_f64(), hz: None, joules: None })
 }
 
 fn contender(
