@@ -6,7 +6,7 @@ use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use manylane::{
     Error,
-    aes::Aes128,
+    aes::{Aes128, Aes192, Aes256},
     block::{BlockCipher, Ccm, Gcm},
     cpu::Machine,
     sm4::Sm4,
@@ -14,7 +14,8 @@ use manylane::{
 
 #[derive(Arbitrary, Debug)]
 struct Input {
-    is_sm4: bool,
+    cipher: u8,
+    key: [u8; 32],
     is_ccm: bool,
     machine: u8,
     tag_len: u8,
@@ -28,13 +29,18 @@ struct Input {
 
 fuzz_target!(|input: Input| {
     let machine = Machine::ALL[usize::from(input.machine) % Machine::ALL.len()];
-    let key = [7; 16];
-    if input.is_sm4 {
-        let other = Sm4::new_on(machine, &key).unwrap_or_else(|_| Sm4::new(&key));
-        check(Sm4::new_on(Machine::Portable, &key).unwrap(), other, &input);
-    } else {
-        let other = Aes128::new_on(machine, &key).unwrap_or_else(|_| Aes128::new(&key));
-        check(Aes128::new_on(Machine::Portable, &key).unwrap(), other, &input);
+    macro_rules! check {
+        ($cipher:ty) => {{
+            let key = input.key.first_chunk().expect("32 are enough");
+            let other = <$cipher>::new_on(machine, key).unwrap_or_else(|_| <$cipher>::new(key));
+            check(<$cipher>::new_on(Machine::Portable, key).unwrap(), other, &input);
+        }};
+    }
+    match input.cipher % 4 {
+        0 => check!(Aes128),
+        1 => check!(Aes192),
+        2 => check!(Aes256),
+        _ => check!(Sm4),
     }
 });
 
@@ -55,21 +61,23 @@ fn check<C: BlockCipher>(oracle: C, cipher: C, input: &Input) {
                 assert!(opened.iter().all(|&byte| byte == 0));
             } else {
                 let again = oracle.encrypt_detached(iv, aad, &mut opened).unwrap();
-                assert!((&opened, &again[..]) == (data, &tag[..]));
+                assert!((&opened, again.as_ref()) == (data, &tag[..]));
             }
             // And a message.
             let (mut sealed, mut in_parts) = (data.clone(), data.clone());
             let Ok(tag) = oracle.encrypt_detached(iv, aad, &mut sealed) else { return };
+            let tag = tag.as_ref();
             let (head, tail) = in_parts.split_at_mut(cut);
-            let by_parts = $parts(&mode, iv, aad, head, tail);
-            assert!((&sealed, &tag[..]) == (&in_parts, &by_parts[..]));
-            let mut altered = [&sealed[..], &tag].concat();
+            let by_parts = $parts(&mode, iv, aad, head, tail, &sealed);
+            // In parts there and back again.
+            assert!((data, tag) == (&in_parts, &by_parts[..]));
+            let mut altered = [&sealed[..], tag].concat();
             let bit = usize::from(input.altered) % (8 * altered.len());
             altered[bit / 8] ^= 1 << (bit % 8);
             let (bad, bad_tag) = altered.split_at_mut(sealed.len());
             assert_eq!(mode.decrypt_detached(iv, aad, bad, bad_tag), Err(Error::Decryption));
             assert!(bad.iter().all(|&byte| byte == 0));
-            mode.decrypt_detached(iv, aad, &mut sealed, &tag).unwrap();
+            mode.decrypt_detached(iv, aad, &mut sealed, tag).unwrap();
             assert!(&sealed == data);
         }};
     }
@@ -82,15 +90,21 @@ fn gcm_parts<C: BlockCipher>(
     aad: &[u8],
     head: &mut [u8],
     tail: &mut [u8],
+    sealed: &[u8],
 ) -> Vec<u8> {
     let mut encryptor = gcm.encryptor(iv, aad).unwrap();
     encryptor.update(head).unwrap();
     encryptor.update(tail).unwrap();
-    let tag = encryptor.finalize().to_vec();
+    let tag = encryptor.finalize().as_ref().to_vec();
+    assert!([&*head, &*tail].concat() == sealed);
     let mut verifier = gcm.verifier(iv, aad).unwrap();
     verifier.update(head).unwrap();
     verifier.update(tail).unwrap();
     verifier.finalize(&tag).unwrap();
+    let mut decryptor = gcm.decryptor(iv, aad).unwrap();
+    decryptor.update(head).unwrap();
+    decryptor.update(tail).unwrap();
+    decryptor.finalize(&tag).unwrap();
     tag
 }
 
@@ -100,9 +114,21 @@ fn ccm_parts<C: BlockCipher>(
     aad: &[u8],
     head: &mut [u8],
     tail: &mut [u8],
+    sealed: &[u8],
 ) -> Vec<u8> {
-    let mut encryptor = ccm.encryptor(iv, aad, (head.len() + tail.len()) as u64).unwrap();
+    let len = (head.len() + tail.len()) as u64;
+    let mut encryptor = ccm.encryptor(iv, aad, len).unwrap();
     encryptor.update(head).unwrap();
     encryptor.update(tail).unwrap();
-    encryptor.finalize().unwrap().to_vec()
+    let tag = encryptor.finalize().unwrap().as_ref().to_vec();
+    assert!([&*head, &*tail].concat() == sealed);
+    let mut verifier = ccm.verifier(iv, aad, len).unwrap();
+    verifier.update(head).unwrap();
+    verifier.update(tail).unwrap();
+    verifier.finalize(&tag).unwrap();
+    let mut decryptor = ccm.decryptor(iv, aad, len).unwrap();
+    decryptor.update(head).unwrap();
+    decryptor.update(tail).unwrap();
+    decryptor.finalize(&tag).unwrap();
+    tag
 }

@@ -245,7 +245,7 @@ impl Chunks {
         let iv = iv(number, is_last);
         let tag = with_gcm!(&self.gcm, gcm => gcm.encrypt_detached(&iv, b"", data));
         let tag = tag.expect("an IV of twelve bytes, and no more data than a chunk has");
-        (*tag).try_into().expect("sixteen bytes")
+        tag.as_ref().try_into().expect("sixteen bytes")
     }
 
     /// Decrypts a chunk in place. If it is not the one of that number, last or not, nothing is left of it: all of

@@ -48,9 +48,9 @@ mod tag;
 mod traits;
 pub mod xts;
 
-pub use ccm::Ccm;
+pub use ccm::{Ccm, Sm4Ccm};
 pub use ctr::{Ctr, Ctr32, Ctr64, Ctr128};
-pub use gcm::Gcm;
+pub use gcm::{Aes128Gcm, Aes256Gcm, Gcm, Sm4Gcm};
 pub use many::{GcmMessage, cbc_encrypt_many, gcm_decrypt_many, gcm_encrypt_many};
 pub use ofb::Ofb;
 pub use tag::Tag;
@@ -106,3 +106,19 @@ macro_rules! no_content {
     )+};
 }
 use no_content;
+
+/// What a mode wipes is its cipher and its own; its name has the cipher's in it.
+macro_rules! markers {
+    ($($name:ident as $text:literal),+) => {$(
+        impl<C: zeroize::ZeroizeOnDrop> zeroize::ZeroizeOnDrop for $name<C> {}
+
+        impl<C: cipher::common::AlgorithmName> cipher::common::AlgorithmName for $name<C> {
+            fn write_alg_name(f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(concat!($text, "<"))?;
+                C::write_alg_name(f)?;
+                f.write_str(">")
+            }
+        }
+    )+};
+}
+use markers;

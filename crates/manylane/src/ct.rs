@@ -6,7 +6,7 @@ use subtle::Choice;
 use zeroize::optimization_barrier;
 
 /// Makes a choice public that was computed from secrets, so that the caller may branch on it: that a
-/// key is in its range, that a signature is none of those to throw away, that a tag is right.
+/// key is in its range, that a signature is none of those to throw away, that a tag is right, how long padding is.
 ///
 /// The check of constant time knows this function by its name and excuses the branch in it, and none
 /// elsewhere. The barriers keep the branch here: without them it would be the caller's.

@@ -175,11 +175,11 @@ fn messages<C: BlockCipher + KeyInit>(
                 "xts" | "cbc" if len < 16 || mode == "cbc" && len % 16 != 0 => continue,
                 "gcm" => {
                     let tag = Gcm::new(cipher()).encrypt_detached(&iv, &aad, &mut sealed).unwrap();
-                    sealed.extend_from_slice(&tag);
+                    sealed.extend_from_slice(tag.as_ref());
                 }
                 "ccm" => {
                     let tag = Ccm::new(cipher()).encrypt_detached(&iv, &aad, &mut sealed).unwrap();
-                    sealed.extend_from_slice(&tag);
+                    sealed.extend_from_slice(tag.as_ref());
                 }
                 "xts" => {
                     let xts = Xts::<C>::new(&key, TweakOrder::Ieee).unwrap();

@@ -97,7 +97,7 @@ pub(super) fn gcm<C: Cipher>(
             encryptor.update(&mut piece.data)?;
         }
         if let Some(encryptor) = encryptor.take_if(|_| piece.is_last) {
-            piece.data.extend_from_slice(&encryptor.finalize());
+            piece.data.extend_from_slice(encryptor.finalize().as_ref());
         }
         Ok(())
     };
@@ -145,7 +145,7 @@ pub(super) fn ccm<C: Cipher>(
             encryptor.update(&mut piece.data)?;
         }
         if let Some(encryptor) = encryptor.take_if(|_| piece.is_last) {
-            piece.data.extend_from_slice(&encryptor.finalize()?);
+            piece.data.extend_from_slice(encryptor.finalize()?.as_ref());
         }
         Ok(())
     };

@@ -122,6 +122,7 @@ macro_rules! traits {
 traits!(Encryptor);
 traits!(Decryptor);
 super::no_content!(Encryptor, Decryptor);
+super::markers!(Encryptor as "cbc::Encryptor", Decryptor as "cbc::Decryptor");
 
 /// The blocks that the `cipher` crate hands over, one or many.
 struct Backend<'a, M>(&'a mut M);

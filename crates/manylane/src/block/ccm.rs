@@ -17,7 +17,7 @@ use super::{
     kernels::xor as xor_block,
     parts::{split, xor},
 };
-use crate::{Error, ct::wipe_bytes};
+use crate::{Error, ct::wipe_bytes, sm4::Sm4};
 
 /// Blocks whose MAC and key stream take turns, so that they stay in the first cache between them.
 const TURN: usize = 256;
@@ -33,7 +33,7 @@ const TURN: usize = 256;
 /// let ccm = Ccm::new(Sm4::new(&[1; 16])).with_tag_len(8)?;
 /// let mut data = *b"a message";
 /// let tag = ccm.encrypt_detached(&[2; 13], b"authenticated only", &mut data)?;
-/// ccm.decrypt_detached(&[2; 13], b"authenticated only", &mut data, &tag)?;
+/// ccm.decrypt_detached(&[2; 13], b"authenticated only", &mut data, tag.as_ref())?;
 /// assert_eq!(&data, b"a message");
 /// # Ok::<(), manylane::Error>(())
 /// ```
@@ -44,6 +44,9 @@ pub struct Ccm<C> {
     cipher: C,
     tag_len: usize,
 }
+
+/// CCM with SM4 (RFC 8998). The key's bytes are taken by `KeyInit::new`, the cipher by [`Ccm::new`].
+pub type Sm4Ccm = Ccm<Sm4>;
 
 impl<C: BlockCipher> Ccm<C> {
     /// With tags of 16 bytes.
@@ -339,11 +342,11 @@ impl<C: BlockCipher> Decryptor<'_, C> {
 /// let mut verifier = ccm.verifier(&[2; 12], b"", 22)?;
 /// verifier.update(&data[..9])?;
 /// verifier.update(&data[9..])?;
-/// verifier.finalize(&tag)?; // the same bytes, decrypted now, may be used as they come
+/// verifier.finalize(tag.as_ref())?; // the same bytes, decrypted now, may be used as they come
 /// let mut decryptor = ccm.decryptor(&[2; 12], b"", 22)?;
 /// decryptor.update(&mut data)?;
 /// assert_eq!(&data, b"a message of two parts");
-/// decryptor.finalize(&tag)?; // nobody has changed them since
+/// decryptor.finalize(tag.as_ref())?; // nobody has changed them since
 /// # Ok::<(), manylane::Error>(())
 /// ```
 #[must_use = "nothing is verified before `finalize`"]
@@ -415,7 +418,7 @@ impl<C: BlockCipher> AeadInOut for Ccm<C> {
         }
         let tag = self.encrypt_detached(nonce, aad, data.into_out_with_copied_in());
         tag.map_err(|_| aead::Error)
-            .map(|tag| aead::Tag::<Self>::try_from(&*tag).expect("16 bytes"))
+            .map(|tag| aead::Tag::<Self>::try_from(tag.as_ref()).expect("16 bytes"))
     }
 
     fn decrypt_inout_detached(
@@ -431,4 +434,5 @@ impl<C: BlockCipher> AeadInOut for Ccm<C> {
 }
 
 super::no_content!(Ccm);
+super::markers!(Ccm as "Ccm");
 super::no_content!('k: Encryptor, Decryptor, Verifier);

@@ -2,9 +2,11 @@
 
 use cipher::{
     InnerIvInit, Iv, IvSizeUser, OverflowError, SeekNum, StreamCipher, StreamCipherError,
-    StreamCipherSeek, common::InnerUser, consts::U16,
+    StreamCipherSeek,
+    common::{AlgorithmName, InnerUser},
+    consts::U16,
 };
-use zeroize::Zeroizing;
+use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 use super::{
     Block, BlockCipher,
@@ -212,6 +214,16 @@ impl<C: BlockCipher, const BITS: u32> InnerIvInit for Ctr<C, BITS> {
 
 impl<C: BlockCipher, const BITS: u32> StreamCipher for Ctr<C, BITS> {
     stream::functions!();
+}
+
+impl<C: ZeroizeOnDrop, const BITS: u32> ZeroizeOnDrop for Ctr<C, BITS> {}
+
+impl<C: AlgorithmName, const BITS: u32> AlgorithmName for Ctr<C, BITS> {
+    fn write_alg_name(f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Ctr{BITS}<")?;
+        C::write_alg_name(f)?;
+        f.write_str(">")
+    }
 }
 
 impl<C, const BITS: u32> core::fmt::Debug for Ctr<C, BITS> {

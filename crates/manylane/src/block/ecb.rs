@@ -72,3 +72,4 @@ impl<C: BlockCipher> BlockMode for Decryptor<C> {
 }
 
 super::no_content!(Encryptor, Decryptor);
+super::markers!(Encryptor as "ecb::Encryptor", Decryptor as "ecb::Decryptor");

@@ -19,8 +19,10 @@ use super::{
 };
 use crate::{
     Error,
+    aes::{Aes128, Aes256},
     ct::{wipe_array, wipe_bytes},
     ghash::{self, Ghash},
+    sm4::Sm4,
 };
 
 /// Bytes of a message at most: 2³⁹ − 256 bits (clause 5.2.1.1).
@@ -37,9 +39,9 @@ pub const MAX_MESSAGE_LEN: u64 = (1 << 36) - 32;
 ///
 /// let mut altered = data;
 /// altered[0] ^= 1;
-/// let refused = gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut altered, &tag);
+/// let refused = gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut altered, tag.as_ref());
 /// assert_eq!((refused, altered), (Err(Error::Decryption), [0; 9])); // nothing is left of it
-/// gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut data, &tag)?;
+/// gcm.decrypt_detached(&[2; 12], b"authenticated only", &mut data, tag.as_ref())?;
 /// assert_eq!(&data, b"a message");
 /// # Ok::<(), Error>(())
 /// ```
@@ -51,6 +53,15 @@ pub struct Gcm<C> {
     h: ghash::Key,
     tag_len: usize,
 }
+
+/// GCM with AES under a key of 128 bits. The key's bytes are taken by `KeyInit::new`, the cipher by [`Gcm::new`].
+pub type Aes128Gcm = Gcm<Aes128>;
+
+/// GCM with AES under a key of 256 bits.
+pub type Aes256Gcm = Gcm<Aes256>;
+
+/// GCM with SM4 (RFC 8998).
+pub type Sm4Gcm = Gcm<Sm4>;
 
 impl<C: BlockCipher> Gcm<C> {
     /// With tags of 16 bytes.
@@ -357,11 +368,11 @@ impl<C: BlockCipher> Decryptor<'_, C> {
 /// let mut verifier = gcm.verifier(&[2; 12], b"")?;
 /// verifier.update(&data[..9])?;
 /// verifier.update(&data[9..])?;
-/// verifier.finalize(&tag)?; // the same bytes, decrypted now, may be used as they come
+/// verifier.finalize(tag.as_ref())?; // the same bytes, decrypted now, may be used as they come
 /// let mut decryptor = gcm.decryptor(&[2; 12], b"")?;
 /// decryptor.update(&mut data)?;
 /// assert_eq!(&data, b"a message of two parts");
-/// decryptor.finalize(&tag)?; // nobody has changed them since
+/// decryptor.finalize(tag.as_ref())?; // nobody has changed them since
 /// # Ok::<(), manylane::Error>(())
 /// ```
 #[must_use = "nothing is verified before `finalize`"]
@@ -415,7 +426,7 @@ impl<C: BlockCipher> AeadInOut for Gcm<C> {
         }
         let tag = self.encrypt_detached(iv, aad, data.into_out_with_copied_in());
         tag.map_err(|_| aead::Error)
-            .map(|tag| aead::Tag::<Self>::try_from(&*tag).expect("16 bytes"))
+            .map(|tag| aead::Tag::<Self>::try_from(tag.as_ref()).expect("16 bytes"))
     }
 
     fn decrypt_inout_detached(
@@ -431,12 +442,12 @@ impl<C: BlockCipher> AeadInOut for Gcm<C> {
 }
 
 super::no_content!(Gcm);
+super::markers!(Gcm as "Gcm");
 super::no_content!('k: Encryptor, Decryptor, Verifier);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::aes::Aes128;
 
     /// A message that is as long as it can be but for five bytes: they are taken, six are refused and stay.
     #[test]
@@ -461,7 +472,7 @@ mod tests {
         decryptor.update(&mut data[..5]).unwrap();
         assert_eq!(data, [7; 6]);
         let tag = encryptor.finalize();
-        verifier.finalize(&tag).unwrap();
-        decryptor.finalize(&tag).unwrap();
+        verifier.finalize(tag.as_ref()).unwrap();
+        decryptor.finalize(tag.as_ref()).unwrap();
     }
 }

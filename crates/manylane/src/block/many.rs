@@ -141,7 +141,6 @@ fn next_in_lane<'m, C: BlockCipher>(
 }
 
 /// What a message of GCM has beside its data.
-#[derive(Debug)]
 pub struct GcmMessage<'a, C> {
     /// Its key.
     pub gcm: &'a Gcm<C>,
@@ -149,6 +148,21 @@ pub struct GcmMessage<'a, C> {
     pub iv: &'a [u8],
     /// Its associated data.
     pub aad: &'a [u8],
+}
+
+impl<C> Clone for GcmMessage<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for GcmMessage<'_, C> {}
+
+impl<C> core::fmt::Debug for GcmMessage<'_, C> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        // Associated data can be long, and somebody's.
+        f.debug_struct("GcmMessage").field("iv", &self.iv).finish_non_exhaustive()
+    }
 }
 
 /// Encrypts each message in GCM where it lies, under its own key, on the calling thread.
@@ -168,7 +182,7 @@ pub struct GcmMessage<'a, C> {
 /// let tags = tags.map(Result::unwrap);
 /// b[0] ^= 1;
 /// let mut out = [const { Ok(()) }; 2];
-/// gcm_decrypt_many(&messages, &mut [&mut a, &mut b], &[&tags[0], &tags[1]], &mut out)?;
+/// gcm_decrypt_many(&messages, &mut [&mut a, &mut b], &[tags[0].as_ref(), tags[1].as_ref()], &mut out)?;
 /// assert_eq!((&a, out), (b"a message", [Ok(()), Err(Error::Decryption)]));
 /// # Ok::<(), Error>(())
 /// ```

@@ -1,13 +1,12 @@
 //! Tags of [`gcm`](super::gcm) and [`ccm`](super::ccm).
 
-use core::ops::Deref;
-
-use subtle::ConstantTimeEq as _;
+use subtle::{Choice, ConstantTimeEq};
 
 use super::Block;
 use crate::{Error, ct::reveal};
 
-/// A tag: bytes that go with a ciphertext and tell whether it was altered. It is no secret.
+/// A tag: bytes that go with a ciphertext and tell whether it was altered. It is no secret, but how much of it somebody has
+/// guessed is: it is compared in constant time, by decryption or [`ConstantTimeEq`].
 #[derive(Clone, Copy)]
 pub struct Tag {
     bytes: Block,
@@ -22,31 +21,30 @@ impl Tag {
 
     /// Whether `tag`, as long as it is, is this.
     pub(super) fn verify(&self, tag: &[u8]) -> Result<(), Error> {
-        match reveal(self.ct_eq(tag)) {
+        match reveal(self.as_ref().ct_eq(tag)) {
             true => Ok(()),
             false => Err(Error::Decryption),
         }
     }
 }
 
-impl Deref for Tag {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
+impl AsRef<[u8]> for Tag {
+    fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 }
 
-impl AsRef<[u8]> for Tag {
-    fn as_ref(&self) -> &[u8] {
-        self
+/// Tags of different lengths are different, at once.
+impl ConstantTimeEq for Tag {
+    fn ct_eq(&self, other: &Self) -> Choice {
+        self.as_ref().ct_eq(other.as_ref())
     }
 }
 
 impl core::fmt::Debug for Tag {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Tag(")?;
-        self.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        self.as_ref().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
         f.write_str(")")
     }
 }

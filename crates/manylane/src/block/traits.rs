@@ -60,7 +60,16 @@ backend!(
 
 /// The traits of the `cipher` crate for a cipher with keys of a size in bytes.
 macro_rules! cipher_traits {
-    ($cipher:ty, $key_size:ident) => {
+    ($cipher:ty, $key_size:ident, $name:literal) => {
+        // Its round keys wipe themselves.
+        impl zeroize::ZeroizeOnDrop for $cipher {}
+
+        impl cipher::common::AlgorithmName for $cipher {
+            fn write_alg_name(f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str($name)
+            }
+        }
+
         impl cipher::KeySizeUser for $cipher {
             type KeySize = cipher::consts::$key_size;
         }
@@ -122,7 +131,7 @@ macro_rules! cipher_traits {
         }
     };
 }
-cipher_traits!(crate::aes::Aes128, U16);
-cipher_traits!(crate::aes::Aes192, U24);
-cipher_traits!(crate::aes::Aes256, U32);
-cipher_traits!(crate::sm4::Sm4, U16);
+cipher_traits!(crate::aes::Aes128, U16, "Aes128");
+cipher_traits!(crate::aes::Aes192, U24, "Aes192");
+cipher_traits!(crate::aes::Aes256, U32, "Aes256");
+cipher_traits!(crate::sm4::Sm4, U16, "Sm4");

@@ -5,13 +5,14 @@
 //! bear, and not a way to send messages.
 //!
 //! The standards differ in how the tweak changes from block to block: [`TweakOrder`]. AES is used with
-//! IEEE's, SM4 with either.
+//! IEEE's, SM4 with either. The types allow more than the standards have: no standard has XTS with AES under keys of 192
+//! bits, nor AES with the order of GB/T 17964.
 
 use cipher::KeyInit;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
-use super::{Block, BlockCipher, TweakOrder};
+use super::{Block, BlockCipher, TweakOrder, lanes::times_alpha};
 use crate::{Error, ct::reveal};
 
 /// Bytes of a data unit at least: there is no ciphertext to steal from below a block.
@@ -91,7 +92,8 @@ impl<C: BlockCipher> Xts<C> {
     }
 
     /// Encrypts data units of `unit_len` bytes, one after another in `data`, in place; the last may be shorter.
-    /// Their tweaks are the numbers `first`, `first` + 1, … modulo 2¹²⁸.
+    /// Their tweaks are the numbers `first`, `first` + 1, … modulo 2¹²⁸, little-endian as in IEEE 1619, clause 5.1; that they
+    /// are so with [`TweakOrder::Gb`] too is our choice.
     ///
     /// # Errors
     /// As [`encrypt`](Self::encrypt), of each of them. Nothing is done then.
@@ -163,7 +165,7 @@ impl<C: BlockCipher> Xts<C> {
         self.blocks(direction, tweak, whole.as_chunks_mut().0);
         // Ciphertext stealing (IEEE 1619, clauses 5.3.2 and 5.4.2): the last two tweaks are used in the other
         // order by decryption.
-        let mut tweaks = Zeroizing::new([*tweak, doubled(self.order, tweak)]);
+        let mut tweaks = Zeroizing::new([*tweak, times_alpha(self.order, tweak)]);
         if direction == Direction::Decrypt {
             tweaks.swap(0, 1);
         }
@@ -190,18 +192,5 @@ fn check(len: usize) -> Result<(), Error> {
     }
 }
 
-/// The tweak of the next block: times α.
-fn doubled(order: TweakOrder, tweak: &Block) -> Block {
-    match order {
-        TweakOrder::Ieee => {
-            let t = u128::from_le_bytes(*tweak);
-            (t << 1 ^ 0x87 & (t >> 127).wrapping_neg()).to_le_bytes()
-        }
-        TweakOrder::Gb => {
-            let t = u128::from_be_bytes(*tweak);
-            (t >> 1 ^ (0xe1 << 120) & (t & 1).wrapping_neg()).to_be_bytes()
-        }
-    }
-}
-
 super::no_content!(Xts);
+super::markers!(Xts as "Xts");

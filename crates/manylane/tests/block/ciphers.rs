@@ -173,7 +173,7 @@ impl<C: Keyed> Aead<C> {
             Aead::Gcm(gcm) => gcm.encrypt_detached(iv, aad, data),
             Aead::Ccm(ccm) => ccm.encrypt_detached(iv, aad, data),
         }
-        .map(|tag| tag.to_vec())
+        .map(|tag| tag.as_ref().to_vec())
     }
 
     pub(crate) fn decrypt(
@@ -202,12 +202,12 @@ impl<C: Keyed> Aead<C> {
             Aead::Gcm(gcm) => {
                 let mut encryptor = gcm.encryptor(iv, aad)?;
                 parts(data, cuts).into_iter().try_for_each(|part| encryptor.update(part))?;
-                Ok(encryptor.finalize().to_vec())
+                Ok(encryptor.finalize().as_ref().to_vec())
             }
             Aead::Ccm(ccm) => {
                 let mut encryptor = ccm.encryptor(iv, aad, len)?;
                 parts(data, cuts).into_iter().try_for_each(|part| encryptor.update(part))?;
-                Ok(encryptor.finalize()?.to_vec())
+                Ok(encryptor.finalize()?.as_ref().to_vec())
             }
         }
     }

@@ -28,11 +28,11 @@ fn tags() {
     let tag = gcm.encrypt_detached(&[2; 12], b"", &mut sealed).unwrap();
     let ccm_tag = ccm.encrypt_detached(&[2; 12], b"", &mut by_ccm).unwrap();
     let refused = Err(Error::TagLength(12));
-    assert_eq!(gcm.verifier(&[2; 12], b"").unwrap().finalize(&tag[..12]), refused);
-    assert_eq!(gcm.decryptor(&[2; 12], b"").unwrap().finalize(&tag[..12]), refused);
-    assert_eq!(ccm.verifier(&[2; 12], b"", 20).unwrap().finalize(&ccm_tag[..12]), refused);
-    assert_eq!(gcm.decrypt_detached(&[2; 12], b"", &mut sealed, &tag[..12]), refused);
-    assert_eq!(ccm.decrypt_detached(&[2; 12], b"", &mut by_ccm, &ccm_tag[..12]), refused);
+    assert_eq!(gcm.verifier(&[2; 12], b"").unwrap().finalize(&tag.as_ref()[..12]), refused);
+    assert_eq!(gcm.decryptor(&[2; 12], b"").unwrap().finalize(&tag.as_ref()[..12]), refused);
+    assert_eq!(ccm.verifier(&[2; 12], b"", 20).unwrap().finalize(&ccm_tag.as_ref()[..12]), refused);
+    assert_eq!(gcm.decrypt_detached(&[2; 12], b"", &mut sealed, &tag.as_ref()[..12]), refused);
+    assert_eq!(ccm.decrypt_detached(&[2; 12], b"", &mut by_ccm, &ccm_tag.as_ref()[..12]), refused);
     assert_eq!((sealed, by_ccm), ([0; 20], [0; 20]));
 }
 
@@ -65,8 +65,8 @@ fn the_longest_messages() {
     let mut verifier = ccm.verifier(&[2; 13], b"", (1 << 16) - 1).unwrap();
     verifier.update(&data[1..4100]).unwrap();
     verifier.update(&data[4100..]).unwrap();
-    verifier.finalize(&tag).unwrap();
-    ccm.decrypt_detached(&[2; 13], b"", &mut data[1..], &tag).unwrap();
+    verifier.finalize(tag.as_ref()).unwrap();
+    ccm.decrypt_detached(&[2; 13], b"", &mut data[1..], tag.as_ref()).unwrap();
     for (n, longest) in [(12, (1 << 24) - 1), (11, (1 << 32) - 1), (8, (1 << 56) - 1)] {
         let nonce = &[2; 13][..n];
         assert!(ccm.encryptor(nonce, b"", longest).is_ok());

@@ -2,7 +2,9 @@
 
 use manylane::{
     Error,
-    block::{Block, Gcm, GcmMessage, cbc, cbc_encrypt_many, gcm_decrypt_many, gcm_encrypt_many},
+    block::{
+        Block, Gcm, GcmMessage, Tag, cbc, cbc_encrypt_many, gcm_decrypt_many, gcm_encrypt_many,
+    },
     cpu::Machine,
 };
 use manylane_vectors::painted;
@@ -108,12 +110,13 @@ fn one_by_one<C: Keyed>(
     gcm_encrypt_many(&messages, &mut slices, &mut out).unwrap();
     assert!(data == expected, "{what}");
     for (tag, out) in tags.iter().zip(&out) {
-        assert_eq!(tag.as_deref(), out.as_deref(), "{what}");
+        let bytes = |tag: &Result<Tag, Error>| tag.clone().map(|tag| tag.as_ref().to_vec());
+        assert_eq!(bytes(tag), bytes(out), "{what}");
     }
 
     // Every fifth has something altered: its data, its tag, or its tag's length.
     let mut tags: Vec<Vec<u8>> =
-        tags.iter().map(|tag| tag.as_deref().unwrap_or_default().to_vec()).collect();
+        tags.iter().map(|tag| tag.as_ref().map_or(vec![], |tag| tag.as_ref().to_vec())).collect();
     for i in (4..count).step_by(5) {
         match (i / 5) % 3 {
             0 if !data[i].is_empty() => data[i][0] ^= 1,

@@ -142,10 +142,12 @@ fn aeads() {
     }
     let gcm = Gcm::new(Aes128::new(&[1; 16]));
     check::<Gcm<Aes128>>(|data| {
-        gcm.encrypt_detached(&[2; 12], b"associated", data).unwrap().to_vec()
+        gcm.encrypt_detached(&[2; 12], b"associated", data).unwrap().as_ref().to_vec()
     });
     let ccm = Ccm::new(Sm4::new(&[1; 16]));
-    check::<Ccm<Sm4>>(|data| ccm.encrypt_detached(&[2; 12], b"associated", data).unwrap().to_vec());
+    check::<Ccm<Sm4>>(|data| {
+        ccm.encrypt_detached(&[2; 12], b"associated", data).unwrap().as_ref().to_vec()
+    });
     let short = gcm.with_tag_len(12).unwrap();
     assert!(short.encrypt_in_place(&[2; 12].into(), b"", &mut Vec::new()).is_err());
 }
