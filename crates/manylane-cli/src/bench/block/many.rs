@@ -168,7 +168,7 @@ impl<const N: usize> Bench<N> {
                     let mut out = [const { Err(Error::Decryption) }; N];
                     gcm_encrypt_many(&all, messages, &mut out).expect("as many of each");
                     for (tag, out) in tags.iter_mut().zip(out) {
-                        tag.copy_from_slice(&out.expect("short"));
+                        tag.copy_from_slice(out.expect("short").as_ref());
                     }
                 })
             }
@@ -190,7 +190,7 @@ impl<const N: usize> Bench<N> {
                 self.contender(ALONE, kernel, move |messages, tags| {
                     for (((gcm, iv), data), tag) in keys.iter().zip(&ivs).zip(messages).zip(tags) {
                         let ours = gcm.encrypt_detached(&iv[..12], &[], data).expect("short");
-                        tag.copy_from_slice(&ours);
+                        tag.copy_from_slice(ours.as_ref());
                     }
                 })
             }

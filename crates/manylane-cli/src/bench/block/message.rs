@@ -219,7 +219,7 @@ fn both_tags<C: Keyed>(key: &[u8], iv: &[u8; 16], data: &[u8]) -> [Tag; 2] {
     let mut data = data.to_vec();
     let mut tag = || -> Tag {
         let tag = gcm.encrypt_detached(&iv[..12], &[], &mut data).expect("short");
-        (*tag).try_into().expect("16 bytes")
+        tag.as_ref().try_into().expect("16 bytes")
     };
     let [next, first] = [tag(), tag()];
     [first, next]
@@ -249,7 +249,7 @@ fn ours<C: Keyed>(bench: &Bench, name: &str, machine: Option<Machine>) -> Option
             let gcm = Gcm::new(c);
             bench.contender(name, kernel, move |data, tag| {
                 let ours = gcm.encrypt_detached(&iv[..12], &[], data).expect("short");
-                tag.copy_from_slice(&ours);
+                tag.copy_from_slice(ours.as_ref());
             })
         }
         Mode::GcmDecrypt => {
@@ -262,7 +262,7 @@ fn ours<C: Keyed>(bench: &Bench, name: &str, machine: Option<Machine>) -> Option
             let ccm = Ccm::new(c);
             bench.contender(name, kernel, move |data, tag| {
                 let ours = ccm.encrypt_detached(&iv[..12], &[], data).expect("short");
-                tag.copy_from_slice(&ours);
+                tag.copy_from_slice(ours.as_ref());
             })
         }
         Mode::Xts(order) => {
