@@ -152,8 +152,11 @@ struct Slot {
     data: DeviceBuffer,
     /// Page-locked; made when data that is not comes by.
     staging: Option<PinnedBuffer>,
-    /// Bytes of the longest piece of this call: what is to be wiped.
+    /// Bytes of the longest piece of this call: what is to be wiped of the device's memory.
     used: usize,
+    /// The same of the staging memory, none of which page-locked data uses: to wipe 48 MiB for nothing took as
+    /// long as a third of 2 GiB.
+    staged: usize,
     /// Bytes of the piece under way, and where in the data it begins.
     piece: Option<(usize, usize)>,
 }
@@ -221,6 +224,7 @@ impl BlockRing {
                 data: DeviceBuffer::new(gpu, config.slot_bytes)?,
                 staging: None,
                 used: 0,
+                staged: 0,
                 piece: None,
             })
         };
@@ -322,7 +326,7 @@ impl Ring {
     ) -> Result<(), Error> {
         let (len, count) = (host.len(), self.slots.len());
         for slot in &mut self.slots {
-            slot.used = 0;
+            (slot.used, slot.staged) = (0, 0);
         }
         for (number, at) in (0..len).step_by(config.slot_bytes).enumerate() {
             let slot = number % count;
@@ -354,6 +358,7 @@ impl Ring {
                 if slot.staging.is_none() {
                     slot.staging = Some(PinnedBuffer::new(inward.gpu(), slot.data.len())?);
                 }
+                slot.staged = slot.staged.max(len);
                 let staging = slot.staging.as_mut().expect("just made");
                 staging[..len].copy_from_slice(&from[at..at + len]);
                 &mut staging[..len]
@@ -402,7 +407,7 @@ impl Ring {
     fn wipe_staging(&mut self) {
         for slot in &mut self.slots {
             if let Some(staging) = &mut slot.staging {
-                staging.wipe(slot.used);
+                staging.wipe(slot.staged);
             }
         }
     }

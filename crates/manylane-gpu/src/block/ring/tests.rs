@@ -53,7 +53,7 @@ fn a_call_wipes_what_it_has_used() {
 }
 
 #[test]
-fn a_short_call_wipes_no_more_than_it_has_used() {
+fn a_call_wipes_no_more_than_it_has_used() {
     let (_, sm4, keys, mut ring) = bench(1, Duration::from_secs(20));
     let cipher = BlockCipher::Sm4(&sm4, &keys);
     let mut out = vec![0; 3 * SLOT];
@@ -70,6 +70,20 @@ fn a_short_call_wipes_no_more_than_it_has_used() {
         let expected = [vec![0; used], vec![2; SLOT - used]].concat();
         assert!(ring.slots[number].staging.as_ref().unwrap()[..] == expected, "{number}");
         assert!(on_device(ring, number) == expected, "{number}");
+    }
+}
+
+#[test]
+fn page_locked_data_leaves_staging_memory_alone() {
+    let (gpu, sm4, keys, mut ring) = bench(1, Duration::from_secs(20));
+    let cipher = BlockCipher::Sm4(&sm4, &keys);
+    ring.apply(cipher, &counter(), &painted(3 * SLOT, 1), &mut vec![0; 3 * SLOT]).unwrap();
+    for slot in &mut ring.ring.as_mut().unwrap().slots {
+        slot.staging.as_mut().unwrap().fill(2);
+    }
+    ring.apply_pinned(cipher, &counter(), PinnedBuffer::new(&gpu, 3 * SLOT).unwrap()).unwrap();
+    for slot in &ring.ring.as_ref().unwrap().slots {
+        assert!(slot.staging.as_ref().unwrap().iter().all(|byte| *byte == 2));
     }
 }
 
