@@ -1,5 +1,6 @@
 //! `manylane info`: what there is to compute with, and what `auto` would choose.
 
+mod blocks;
 mod gpus;
 mod self_test;
 mod sm2;

@@ -10,6 +10,7 @@ use manylane_cli::lines::hex_value;
 use serde::{Deserialize, Serialize};
 
 use super::{
+    blocks,
     gpus::{self, GpuInfo},
     sm2,
 };
@@ -22,7 +23,7 @@ const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
 pub(super) struct Tested {
     /// A machine of the processor, or a GPU.
     pub(super) machine: String,
-    /// `lanes`, `stream` or `sm2`; on a GPU `messages`, `random`, `blocks` or `random blocks`.
+    /// `lanes` or `stream` of SM3, `aes`, `sm4` or `sm2`; on a GPU `messages`, `random`, `blocks` or `random blocks`.
     pub(super) work: &'static str,
     /// Answers that were compared.
     pub(super) answers: usize,
@@ -151,6 +152,17 @@ pub(super) fn run(gpus: &[GpuInfo], random: u64) -> Vec<Tested> {
         if Sm3::new_on(machine).is_ok() {
             tests.push(test(machine, "stream", Known::stream));
         }
+    }
+    match blocks::Known::read() {
+        Ok(ciphers) => {
+            for machine in Machine::ALL.into_iter().filter(|machine| machine.is_available()) {
+                for cipher in &ciphers {
+                    let asked = cipher.ask(machine);
+                    tests.extend(asked.map(|answers| tested(machine, cipher.work(), answers)));
+                }
+            }
+        }
+        Err(why) => tests.push(tested(Machine::Portable, "aes and sm4", Err(why))),
     }
     tests.push(tested(machine(), "sm2", sm2::Known::read().and_then(|known| known.ask())));
     tests.extend(gpus::test(gpus, known.as_ref(), random));

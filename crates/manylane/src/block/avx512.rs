@@ -46,6 +46,28 @@ impl Vector for __m512i {
         }
     }
     #[inline(always)]
+    unsafe fn gather_lines(places: [*mut Block; 4]) -> [Self; 4] {
+        // SAFETY: the caller's blocks.
+        unsafe {
+            turn([
+                Self::load(places[0]),
+                Self::load(places[1]),
+                Self::load(places[2]),
+                Self::load(places[3]),
+            ])
+        }
+    }
+    #[inline(always)]
+    unsafe fn scatter_lines(v: [Self; 4], places: [*mut Block; 4]) {
+        // SAFETY: the caller's blocks.
+        unsafe {
+            let v = turn(v);
+            for i in 0..4 {
+                v[i].store(places[i]);
+            }
+        }
+    }
+    #[inline(always)]
     unsafe fn xor(self, other: Self) -> Self {
         // SAFETY: the caller's proof.
         unsafe { _mm512_xor_si512(self, other) }
@@ -95,6 +117,27 @@ impl Vector for __m512i {
             };
             _mm512_xor_si512(moved, more)
         }
+    }
+}
+
+/// Block i of vector j becomes block j of vector i.
+///
+/// # Safety
+/// The processor has AVX-512 F.
+#[inline(always)]
+unsafe fn turn(v: [__m512i; 4]) -> [__m512i; 4] {
+    // SAFETY: the caller's proof.
+    unsafe {
+        let a = _mm512_shuffle_i32x4::<0x44>(v[0], v[1]);
+        let b = _mm512_shuffle_i32x4::<0xee>(v[0], v[1]);
+        let c = _mm512_shuffle_i32x4::<0x44>(v[2], v[3]);
+        let d = _mm512_shuffle_i32x4::<0xee>(v[2], v[3]);
+        [
+            _mm512_shuffle_i32x4::<0x88>(a, c),
+            _mm512_shuffle_i32x4::<0xdd>(a, c),
+            _mm512_shuffle_i32x4::<0x88>(b, d),
+            _mm512_shuffle_i32x4::<0xdd>(b, d),
+        ]
     }
 }
 

@@ -32,6 +32,26 @@ pub(crate) trait Vector: Copy {
     unsafe fn gather(blocks: [*mut Block; 4]) -> Self;
     /// Stores the blocks to as many places.
     unsafe fn scatter(self, blocks: [*mut Block; 4]);
+    /// `BLOCKS` blocks from each of as many places: the first vector has the first of each, and so on.
+    #[inline(always)]
+    unsafe fn gather_lines(places: [*mut Block; 4]) -> [Self; 4] {
+        // SAFETY: the caller's places.
+        unsafe {
+            let mut v = [Self::gather(places); 4];
+            for i in 1..Self::BLOCKS {
+                v[i] = Self::gather(further(places, i));
+            }
+            v
+        }
+    }
+    /// Stores them to such places.
+    #[inline(always)]
+    unsafe fn scatter_lines(v: [Self; 4], places: [*mut Block; 4]) {
+        for i in 0..Self::BLOCKS {
+            // SAFETY: the caller's places.
+            unsafe { v[i].scatter(further(places, i)) }
+        }
+    }
     /// Exclusive or.
     unsafe fn xor(self, other: Self) -> Self;
     /// The blocks moved on by one place: first the last of `before`, then all but the last of `self`.
@@ -44,6 +64,15 @@ pub(crate) trait Vector: Copy {
     unsafe fn to_blocks(self) -> Self;
     /// Tweaks times α⁸.
     unsafe fn times_alpha8(self, order: TweakOrder) -> Self;
+}
+
+/// The places so many blocks further on.
+#[inline(always)]
+fn further(mut places: [*mut Block; 4], by: usize) -> [*mut Block; 4] {
+    for i in 0..4 {
+        places[i] = places[i].wrapping_add(by);
+    }
+    places
 }
 
 /// A cipher with its key on one machine: `G` vectors at once.
@@ -545,15 +574,19 @@ pub(crate) struct Places<'a, const L: usize> {
 }
 
 impl<'a, const L: usize> Places<'a, L> {
-    /// The places of `data`; `spare` is where a lane that rests works.
+    /// The places of `data`; `spare` is where a lane that rests works, as many blocks at a time as a vector has.
     ///
     /// # Panics
     /// Unless there are `L` slices, and those not empty of one length.
-    pub(crate) fn new(data: &'a mut [&mut [Block]], spare: &'a mut Block) -> Self {
+    pub(crate) fn new(data: &'a mut [&mut [Block]], spare: &'a mut [Block; 4]) -> Self {
         assert_eq!(data.len(), L);
         let blocks = data.iter().map(|data| data.len()).max().unwrap_or(0);
-        let mut places =
-            Places { first: [spare; L], goes_on: [0; L], blocks, borrowed: PhantomData };
+        let mut places = Places {
+            first: [spare.as_mut_ptr(); L],
+            goes_on: [0; L],
+            blocks,
+            borrowed: PhantomData,
+        };
         for (lane, data) in data.iter_mut().enumerate().filter(|(_, data)| !data.is_empty()) {
             assert_eq!(data.len(), blocks);
             (places.first[lane], places.goes_on[lane]) = (data.as_mut_ptr(), usize::MAX);
@@ -575,6 +608,9 @@ impl<'a, const L: usize> Places<'a, L> {
 
 /// Encrypts CBC messages side by side, `L` in `G` vectors; each of `iv` becomes that of the next part.
 ///
+/// As many blocks of a message as a vector has are read and written at a time: messages often are a multiple of 4 KiB
+/// apart, where the first cache has room for twelve lines, and would lose each line before its next block.
+///
 /// # Safety
 /// The processor has `V`'s machine.
 #[inline(always)]
@@ -587,7 +623,26 @@ pub(crate) unsafe fn cbc_streams<V: Vector, R: Rounds<V, G>, const G: usize, con
     // SAFETY: each lane has `blocks` blocks, or a spare one; the rest is the caller's proof.
     unsafe {
         let mut v: [V; G] = load(iv.as_ptr());
-        for n in 0..places.blocks {
+        let lines = places.blocks / V::BLOCKS * V::BLOCKS;
+        for n in (0..lines).step_by(V::BLOCKS) {
+            let mut rows = [[v[0]; 4]; G];
+            for i in 0..G {
+                rows[i] = V::gather_lines(places.of(n, V::BLOCKS * i, V::BLOCKS));
+            }
+            for block in 0..V::BLOCKS {
+                for i in 0..G {
+                    v[i] = v[i].xor(rows[i][block]);
+                }
+                v = rounds.encrypt(v);
+                for i in 0..G {
+                    rows[i][block] = v[i];
+                }
+            }
+            for i in 0..G {
+                V::scatter_lines(rows[i], places.of(n, V::BLOCKS * i, V::BLOCKS));
+            }
+        }
+        for n in lines..places.blocks {
             for i in 0..G {
                 v[i] = v[i].xor(V::gather(places.of(n, V::BLOCKS * i, V::BLOCKS)));
             }

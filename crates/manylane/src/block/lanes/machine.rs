@@ -106,7 +106,7 @@ macro_rules! streams {
             iv: &mut [Block; $lanes],
             data: &mut [&mut [Block]],
         ) {
-            let mut spare = [0; 16];
+            let mut spare = [[0; 16]; 4];
             let places = $crate::block::lanes::Places::new(data, &mut spare);
             cbc_places(token, key, iv, &places);
         }
