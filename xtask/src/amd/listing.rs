@@ -77,23 +77,32 @@ impl Listing {
     pub(super) fn parse(text: &str, hashing: &'static [&'static str]) -> Self {
         let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
         let mut function = String::new();
-        let mut described = String::new();
+        // A kernel's metadata are in alphabetical order, so that its name comes behind some of them.
+        let mut entries: Vec<BTreeMap<&str, &str>> = Vec::new();
         for line in text.lines() {
+            if line.starts_with("  - .") {
+                entries.push(BTreeMap::new());
+            }
             if let Some(label) = label(line) {
                 function = label.to_string();
             } else if let Some((key, value)) = metadata(line) {
-                if key == "name" {
-                    described = value.to_string();
-                } else if let (Ok(value), Some(kernel)) =
-                    (value.parse(), kernels.get_mut(&described))
-                {
-                    kernel.metadata.insert(key.to_string(), value);
+                if let Some(entry) = entries.last_mut() {
+                    entry.insert(key, value);
                 }
             } else if let Some(instruction) = instruction(line) {
                 let kernel = kernels.entry(function.clone()).or_default();
                 kernel.name.clone_from(&function);
                 *kernel.instructions.entry(instruction.to_string()).or_default() += 1;
             }
+        }
+        for entry in entries {
+            let Some(kernel) = entry.get("name").and_then(|name| kernels.get_mut(*name)) else {
+                continue;
+            };
+            let numbers = entry
+                .iter()
+                .filter_map(|(key, value)| Some((key.to_string(), value.parse().ok()?)));
+            kernel.metadata.extend(numbers);
         }
         Listing { kernels, hashing }
     }
@@ -212,9 +221,10 @@ fn label(line: &str) -> Option<&str> {
     ((first.is_ascii_alphabetic() || first == b'_') && name.bytes().all(plain)).then_some(name)
 }
 
-/// Name and value of a kernel's metadata, which are indented by four; their arguments' by more.
+/// Name and value of a kernel's metadata, which are indented by four, or by a dash at the first; their arguments' by more.
 fn metadata(line: &str) -> Option<(&str, &str)> {
-    let (key, value) = line.strip_prefix("    .")?.split_once(':')?;
+    let line = line.strip_prefix("    .").or_else(|| line.strip_prefix("  - ."))?;
+    let (key, value) = line.split_once(':')?;
     key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some((key, value.trim()))
 }
 
@@ -249,10 +259,10 @@ mod tests {
         text += "amdhsa.kernels:\n";
         for name in PRODUCTS {
             text += "  - .args:\n      - .offset:         0\n        .name:           data\n";
-            text += &format!("    .name:           {name}\n");
-            for (key, value) in metadata {
-                text += &format!("    .{key}:     {value}\n");
-            }
+            let mut lines = vec![format!("    .name:           {name}\n")];
+            lines.extend(metadata.iter().map(|(key, value)| format!("    .{key}:     {value}\n")));
+            lines.sort();
+            text += &lines.concat();
         }
         text
     }
@@ -353,6 +363,7 @@ mod tests {
             "0000000000003700 <sm3_hash_rows>:\n",
             "\tv_alignbit_b32 v1, v2, v2, 20   // 000000003700: D1CE0001 02520502\n",
             "\ts_endpgm                        // 000000003708: BF810000\n",
+            "  - .args:           []\n",
             "    .name:           sm3_hash_rows\n",
             "    .vgpr_count:     44\n",
         );

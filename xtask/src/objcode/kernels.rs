@@ -150,7 +150,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::aes::vaes::gcm::encrypt_groups", GCM, 22),
     kernel("manylane::aes::vaes::gcm::decrypt_groups", GCM, 18),
     kernel("manylane::aes::vaes::cbc_places::kernel", STREAMS, 41),
-    kernel("manylane::ghash::pclmul::kernel", GHASH, 7),
+    kernel("manylane::ghash::pclmul::kernel", GHASH, 12),
     kernel("manylane::ghash::pclmul::fill_powers", &[ToSecret, Public], 2),
     kernel("manylane::ghash::vpclmul::kernel", GHASH, 5),
     to_kernel("manylane::aes::aesni::encrypt_blocks", ECB),
