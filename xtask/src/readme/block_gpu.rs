@@ -199,7 +199,8 @@ pub(super) fn profile(csv: &str) -> Result<String> {
             let mut found = launch.iter().filter(|((_, metric), _)| metric == name);
             found.next().map(|(_, value)| *value)
         };
-        let share = counter(CONFLICTS[0]).zip(counter(CONFLICTS[1]));
+        // A kernel may read no shared memory at all.
+        let share = counter(CONFLICTS[0]).zip(counter(CONFLICTS[1]).filter(|all| *all > 0.0));
         out += &format!(" {} |\n", cell(share.map(|(conflicts, all)| 100.0 * conflicts / all)));
     }
     if rows == 0 {
