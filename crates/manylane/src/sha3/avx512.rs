@@ -2,6 +2,8 @@
 //! instruction each.
 #![allow(unsafe_code)]
 
+pub(super) mod state;
+
 use ::core::arch::x86_64::*;
 
 use super::{
