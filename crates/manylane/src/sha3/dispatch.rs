@@ -46,6 +46,28 @@ impl<const L: usize> State<L> {
         self.0.map(|words| words[lane])
     }
 
+    /// Xors the same words into every lane's state.
+    #[inline]
+    pub(super) fn xor(&mut self, words: &[u64; 25]) {
+        for (lanes, word) in self.0.iter_mut().zip(words) {
+            for lane in lanes {
+                *lane ^= word;
+            }
+        }
+    }
+
+    /// Writes the first bytes of lane `lane`'s state, at most 200.
+    #[inline]
+    pub(super) fn write(&self, lane: usize, out: &mut [u8]) {
+        let (words, rest) = out.as_chunks_mut::<8>();
+        for (bytes, lanes) in words.iter_mut().zip(&self.0) {
+            *bytes = lanes[lane].to_le_bytes();
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&self.0[words.len()][lane].to_le_bytes()[..rest.len()]);
+        }
+    }
+
     /// Overwrites all of it.
     pub(super) fn wipe(&mut self) {
         wipe_long_words(self.0.as_flattened_mut());
@@ -59,7 +81,8 @@ impl<const L: usize> State<L> {
     }
 }
 
-/// What a machine file exports for `L` lanes.
+/// What a machine file exports for `L` lanes. A rate is a multiple of 8 from 8 to 168: besides the
+/// functions' own, the length of a message whose padding is in the state already.
 pub(super) trait Lanes<const L: usize>: Copy {
     /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
     ///
