@@ -56,6 +56,21 @@ impl<const L: usize> State<L> {
         }
     }
 
+    /// Xors the words of each input into its lane's state.
+    ///
+    /// # Panics
+    /// Unless all inputs have one length, a multiple of 8 bytes.
+    #[inline]
+    pub(super) fn xor_inputs(&mut self, inputs: &[&[u8]; L]) {
+        for (w, lanes) in self.0[..common_blocks(8, inputs)].iter_mut().enumerate() {
+            let words: [u64; L] =
+                ::core::array::from_fn(|lane| u64::from_le_bytes(inputs[lane].as_chunks().0[w]));
+            for (lane, word) in lanes.iter_mut().zip(words) {
+                *lane ^= word;
+            }
+        }
+    }
+
     /// Writes the first bytes of lane `lane`'s state, at most 200.
     #[inline]
     pub(super) fn write(&self, lane: usize, out: &mut [u8]) {
@@ -81,10 +96,10 @@ impl<const L: usize> State<L> {
     }
 }
 
-/// What a machine file exports for `L` lanes. A rate is a multiple of 8 from 8 to 168: besides the
-/// functions' own, the length of a message whose padding is in the state already.
+/// What a machine file exports for `L` lanes.
 pub(super) trait Lanes<const L: usize>: Copy {
     /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
+    /// `rate` is that of a [`Function`](super::Function).
     ///
     /// # Panics
     /// Unless all inputs have one length, a multiple of `rate`.

@@ -324,10 +324,8 @@ impl<'a> Batch<'a> {
             let rests = messages.map(|message| &message[cut.body_end..]);
             kernel = Some(if let Some(padding) = &cut.padding {
                 state.xor(padding);
-                match rests[0].len() {
-                    0 => lanes.permute_lanes(&mut state, rounds),
-                    len => lanes.absorb_lanes(&mut state, rounds, len, &rests),
-                }
+                state.xor_inputs(&rests);
+                lanes.permute_lanes(&mut state, rounds)
             } else {
                 for (scratch, rest) in scratch.iter_mut().zip(rests) {
                     scratch.tail[cut.tail_at..][..rest.len()].copy_from_slice(rest);
