@@ -126,5 +126,5 @@ fn the_most_capable_machine_is_chosen() {
     let kernel = lanes.compress(&vec![&block[..]; lanes.count()]);
     common::assert_kernel(kernel, common::lane_machines().last().unwrap());
     let kernel = sha3::Lanes::new(sha3::Function::SHA3_256).permute();
-    common::sha3::assert_kernel(kernel, common::sha3::lane_machines().last().unwrap());
+    common::sha3::assert_kernel(kernel, common::sha3::best_lanes());
 }

@@ -84,6 +84,7 @@ fn reported(machine: Machine) -> Option<bool> {
         Machine::Portable => Some(true),
         Machine::Neon => Some(has!("neon")),
         Machine::Armaes => Some(has!("neon") && has!("aes") && has!("pmull")),
+        Machine::ArmSha3 => Some(has!("neon") && has!("sha3")),
         Machine::ArmCrypto => Some(has!("neon") && has!("sm4")),
         _ => None,
     }

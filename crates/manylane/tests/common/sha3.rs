@@ -30,12 +30,15 @@ pub(crate) const FUNCTIONS: [Function; 7] = [
 
 /// Whether SHA-3 has a kernel for many lanes on this machine.
 pub(crate) fn has_lanes(machine: Machine) -> bool {
-    matches!(machine, Machine::Portable)
+    matches!(
+        machine,
+        Machine::Portable | Machine::Avx2 | Machine::Avx512 | Machine::Neon | Machine::ArmSha3
+    )
 }
 
 /// Whether SHA-3 has a kernel for one stream on this machine.
 pub(crate) fn has_stream(machine: Machine) -> bool {
-    matches!(machine, Machine::Portable)
+    matches!(machine, Machine::Portable | Machine::Bmi2 | Machine::ArmSha3)
 }
 
 fn running(has: fn(Machine) -> bool) -> impl Iterator<Item = Machine> {
@@ -45,6 +48,12 @@ fn running(has: fn(Machine) -> bool) -> impl Iterator<Item = Machine> {
 /// The machines whose lanes must run here, the least capable first.
 pub(crate) fn lane_machines() -> impl Iterator<Item = Machine> {
     running(has_lanes)
+}
+
+/// The machine whose lanes are fastest here: among Arm cores, the SHA3 instructions win on Apple's alone.
+pub(crate) fn best_lanes() -> Machine {
+    let is_slow = |m: &Machine| *m == Machine::ArmSha3 && !cfg!(target_vendor = "apple");
+    lane_machines().filter(|m| !is_slow(m)).last().unwrap()
 }
 
 /// The machines whose streams must run here, the least capable first.
