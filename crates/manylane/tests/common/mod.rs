@@ -2,6 +2,8 @@
 //! machine passes through.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod sha3;
+
 use std::fmt;
 
 use manylane::{
