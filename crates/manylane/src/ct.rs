@@ -37,3 +37,10 @@ pub(crate) fn wipe_words(words: &mut [u32]) {
     words.fill(0);
     optimization_barrier(words);
 }
+
+/// Overwrites 64-bit words.
+#[inline]
+pub(crate) fn wipe_long_words(words: &mut [u64]) {
+    words.fill(0);
+    optimization_barrier(words);
+}

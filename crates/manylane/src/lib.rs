@@ -1,7 +1,7 @@
 //! Bulk cryptography in many lanes.
 //!
 //! manylane computes one algorithm over many independent inputs at once: the lanes of a vector
-//! unit each take one message, or one block of it. Algorithms are modules: the hash [`sm3`], the curve [`sm2`], the
+//! unit each take one message, or one block of it. Algorithms are modules: the hashes [`sm3`] and [`sha3`], the curve [`sm2`], the
 //! ciphers [`aes`] and [`sm4`] with their modes of operation in [`block`]. Inside each, one file per
 //! *machine* (`portable`, `sse`, `avx2`, …) holds the kernel, and [`cpu`] decides which of them
 //! this processor can run.
@@ -25,6 +25,7 @@ pub mod cpu;
 mod ct;
 mod error;
 mod ghash;
+pub mod sha3;
 pub mod sm2;
 pub mod sm3;
 pub mod sm4;

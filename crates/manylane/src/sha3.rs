@@ -1,0 +1,94 @@
+//! SHA-3 (FIPS 202, SP 800-185, RFC 9861): one stream, or many messages side by side.
+//!
+//! | want | call |
+//! |---|---|
+//! | output for one message in memory | [`hash`] |
+//!
+//! All of them are sponges on one permutation, Keccak-p\[1600\]; a [`Function`] says which.
+//!
+//! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
+//! one stream.
+
+pub(crate) mod dispatch;
+mod function;
+mod midstate;
+mod pad;
+mod portable;
+
+use crate::cpu::Machine;
+
+pub use self::{function::Function, midstate::Midstate, pad::pad};
+
+/// The round constants of ι (FIPS 202, clause 3.2.5).
+const RC: [u64; 24] = {
+    let mut rc = [0; 24];
+    // rc(t) of algorithm 5: bit t of the sequence that x^8 + x^6 + x^5 + x^4 + 1 generates.
+    let mut register: u64 = 1;
+    let mut round = 0;
+    while round < 24 {
+        let mut j = 0;
+        while j < 7 {
+            rc[round] |= (register & 1) << ((1 << j) - 1);
+            register <<= 1;
+            if register & 0x100 != 0 {
+                register ^= 0x171;
+            }
+            j += 1;
+        }
+        round += 1;
+    }
+    rc
+};
+
+/// The identity of a kernel, returned by the kernel itself: proof of which code ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Kernel {
+    name: &'static str,
+    machine: Machine,
+}
+
+impl Kernel {
+    const fn new(name: &'static str, machine: Machine) -> Self {
+        Kernel { name, machine }
+    }
+
+    /// Its unique name, such as `sha3/avx2`.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The machine it is written for.
+    pub fn machine(self) -> Machine {
+        self.machine
+    }
+}
+
+/// The output of `function` for one message.
+///
+/// ```
+/// use manylane::sha3::{self, Function};
+///
+/// let mut digest = [0; 32];
+/// sha3::hash(Function::SHA3_256, b"abc", &mut digest);
+/// assert_eq!(digest[..4], [0x3a, 0x98, 0x5d, 0xa7]);
+/// ```
+///
+/// # Panics
+/// If the function is no XOF, and `out` is not as long as its output.
+pub fn hash(function: Function, message: &[u8], out: &mut [u8]) {
+    Midstate::new(function).finish(message, out);
+}
+
+/// Writes the first bytes of a state, at most 200: in place, so that no copy of a secret one is
+/// left.
+fn write_bytes(a: &[u64; 25], out: &mut [u8]) {
+    let (words, rest) = out.as_chunks_mut::<8>();
+    for (bytes, word) in words.iter_mut().zip(a) {
+        *bytes = word.to_le_bytes();
+    }
+    if !rest.is_empty() {
+        rest.copy_from_slice(&a[words.len()].to_le_bytes()[..rest.len()]);
+    }
+}
+
+const _: () = assert!(RC[0] == 1 && RC[1] == 0x8082 && RC[23] == 0x8000_0000_8000_8008);

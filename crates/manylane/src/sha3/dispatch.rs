@@ -1,0 +1,214 @@
+//! Which kernel takes the work: one for a stream, one for many lanes.
+
+use std::sync::OnceLock;
+
+use super::{Kernel, RC, portable};
+use crate::{Error, cpu::Machine, ct::wipe_long_words};
+
+/// How many rounds the permutation has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub(super) enum Rounds {
+    /// TurboSHAKE's (RFC 9861): the last twelve of the 24.
+    Twelve,
+    /// Keccak-f\[1600\]'s (FIPS 202).
+    TwentyFour,
+}
+
+impl Rounds {
+    /// Number of rounds.
+    pub(super) const fn count(self) -> usize {
+        match self {
+            Rounds::Twelve => 12,
+            Rounds::TwentyFour => 24,
+        }
+    }
+
+    /// Index of the first round's constant in [`RC`].
+    #[inline(always)]
+    pub(super) const fn first(self) -> usize {
+        RC.len() - self.count()
+    }
+}
+
+/// States of `L` lanes, word by word.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct State<const L: usize>(pub(super) [[u64; L]; 25]);
+
+impl<const L: usize> State<L> {
+    /// The same state in every lane.
+    pub(super) fn splat(a: &[u64; 25]) -> Self {
+        State(a.map(|word| [word; L]))
+    }
+
+    /// Lane `lane`'s state.
+    pub(super) fn get(&self, lane: usize) -> [u64; 25] {
+        self.0.map(|words| words[lane])
+    }
+
+    /// Overwrites all of it.
+    pub(super) fn wipe(&mut self) {
+        wipe_long_words(self.0.as_flattened_mut());
+    }
+
+    /// Replaces lane `lane`'s state.
+    pub(super) fn set(&mut self, lane: usize, a: &[u64; 25]) {
+        for (words, word) in self.0.iter_mut().zip(a) {
+            words[lane] = *word;
+        }
+    }
+}
+
+/// What a machine file exports for `L` lanes.
+pub(super) trait Lanes<const L: usize>: Copy {
+    /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
+    ///
+    /// # Panics
+    /// Unless all inputs have one length, a multiple of `rate`.
+    fn absorb_lanes(
+        self,
+        a: &mut State<L>,
+        rounds: Rounds,
+        rate: usize,
+        inputs: &[&[u8]; L],
+    ) -> Kernel;
+
+    /// Permutes every lane's state.
+    fn permute_lanes(self, a: &mut State<L>, rounds: Rounds) -> Kernel;
+}
+
+/// Proof of [`Machine::Portable`], which needs none.
+#[derive(Clone, Copy)]
+pub(crate) struct Portable;
+
+/// A kernel for one stream, with the proof that it can run.
+#[derive(Clone, Copy)]
+pub(crate) enum Stream {
+    Portable(Portable),
+}
+
+impl Stream {
+    /// Machines that have a kernel for one stream, the fastest last.
+    const MACHINES: [Machine; 1] = [Machine::Portable];
+
+    /// The fastest available.
+    #[inline]
+    pub(crate) fn best() -> Self {
+        static BEST: OnceLock<Stream> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let on = |machine| Stream::on(machine).ok();
+            Stream::MACHINES.into_iter().rev().find_map(on).unwrap_or(Stream::Portable(Portable))
+        })
+    }
+
+    /// That of one machine.
+    pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
+        match machine {
+            Machine::Portable => Some(Stream::Portable(Portable)),
+            _ => None,
+        }
+        .ok_or(Error::Unavailable(machine))
+    }
+
+    /// For each `rate` bytes of `blocks`: xors them into the state, and permutes it.
+    ///
+    /// # Panics
+    /// Unless the length of `blocks` is a multiple of `rate`.
+    #[inline]
+    pub(super) fn absorb(
+        self,
+        a: &mut [u64; 25],
+        rounds: Rounds,
+        rate: usize,
+        blocks: &[u8],
+    ) -> Kernel {
+        match self {
+            Stream::Portable(token) => portable::absorb(token, a, rounds, rate, blocks),
+        }
+    }
+
+    /// Permutes the state.
+    #[inline]
+    pub(super) fn permute(self, a: &mut [u64; 25], rounds: Rounds) -> Kernel {
+        match self {
+            Stream::Portable(token) => portable::permute(token, a, rounds),
+        }
+    }
+}
+
+/// A kernel for many lanes, with the proof that it can run.
+#[derive(Clone, Copy)]
+pub(crate) enum Cell {
+    Portable(Portable),
+}
+
+impl Cell {
+    /// Machines that have a kernel for lanes, the fastest last.
+    const MACHINES: [Machine; 1] = [Machine::Portable];
+
+    /// The fastest available.
+    #[inline]
+    pub(crate) fn best() -> Self {
+        static BEST: OnceLock<Cell> = OnceLock::new();
+        *BEST.get_or_init(|| {
+            let on = |machine| Cell::on(machine).ok();
+            Cell::MACHINES.into_iter().rev().find_map(on).unwrap_or(Cell::Portable(Portable))
+        })
+    }
+
+    /// That of one machine.
+    pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
+        match machine {
+            Machine::Portable => Some(Cell::Portable(Portable)),
+            _ => None,
+        }
+        .ok_or(Error::Unavailable(machine))
+    }
+}
+
+/// Runs an expression that is generic over the lanes with the kernel of a [`Cell`].
+macro_rules! with_lanes {
+    ($cell:expr, $lanes:ident => $body:expr) => {
+        match $cell {
+            $crate::sha3::dispatch::Cell::Portable($lanes) => $body,
+        }
+    };
+}
+pub(super) use with_lanes;
+
+/// Implements [`Lanes`] for a token by the functions of its machine file.
+macro_rules! lanes {
+    ($token:ty, $file:ident) => {
+        impl Lanes<{ $file::LANES }> for $token {
+            #[inline]
+            fn absorb_lanes(
+                self,
+                a: &mut State<{ $file::LANES }>,
+                rounds: Rounds,
+                rate: usize,
+                inputs: &[&[u8]; $file::LANES],
+            ) -> Kernel {
+                $file::absorb_lanes(self, a, rounds, rate, inputs)
+            }
+
+            #[inline]
+            fn permute_lanes(self, a: &mut State<{ $file::LANES }>, rounds: Rounds) -> Kernel {
+                $file::permute_lanes(self, a, rounds)
+            }
+        }
+    };
+}
+lanes!(Portable, portable);
+
+/// The common length of all inputs in blocks of `rate` bytes.
+///
+/// # Panics
+/// Unless all inputs have one length, a multiple of `rate` bytes.
+#[inline]
+pub(super) fn common_blocks<const L: usize>(rate: usize, inputs: &[&[u8]; L]) -> usize {
+    let len = inputs[0].len();
+    let alike =
+        inputs.iter().fold(len.is_multiple_of(rate), |alike, input| alike & (input.len() == len));
+    assert!(alike, "lanes of unequal length, or not of whole blocks");
+    len / rate
+}
