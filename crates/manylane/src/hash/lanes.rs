@@ -87,8 +87,12 @@ impl Lanes {
     /// Unless there is one input a lane, all of one length, a multiple of the function's block.
     pub fn absorb(&mut self, inputs: &[&[u8]]) {
         match &mut self.state {
-            State::Sm3(lanes) => drop(lanes.compress(inputs)),
-            State::Sha3(lanes, _) => drop(lanes.absorb(inputs)),
+            State::Sm3(lanes) => {
+                lanes.compress(inputs);
+            }
+            State::Sha3(lanes, _) => {
+                lanes.absorb(inputs);
+            }
         }
     }
 
