@@ -3,21 +3,46 @@
 //! | want | call |
 //! |---|---|
 //! | output for one message in memory | [`hash`] |
+//! | output for a stream | [`Sha3_256`] and others, with the RustCrypto [`Digest`] traits |
+//! | output of any length for a stream | [`Shake128`], [`TurboShake128`], [`CShake128`] and others, with the [`ExtendableOutput`] traits |
+//! | HMAC-SHA3 | [`HmacSha3_256`] and others, with the RustCrypto `Mac` traits |
+//! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
+//! | many streams, fed block by block | [`Lanes`] |
 //!
 //! All of them are sponges on one permutation, Keccak-p\[1600\]; a [`Function`] says which.
 //!
 //! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
 //! one stream.
 
+mod core;
 pub(crate) mod dispatch;
+mod encoding;
 mod function;
+mod lanes;
+mod many;
 mod midstate;
 mod pad;
 mod portable;
+mod xof;
 
-use crate::cpu::Machine;
+use crate::{Error, Messages, cpu::Machine};
 
-pub use self::{function::Function, midstate::Midstate, pad::pad};
+pub use self::{
+    core::{
+        FixedCore, HmacSha3_224, HmacSha3_256, HmacSha3_384, HmacSha3_512, Keccak224, Keccak256,
+        Keccak384, Keccak512, Sha3_224, Sha3_256, Sha3_384, Sha3_512,
+    },
+    function::Function,
+    lanes::Lanes,
+    many::{hash_many_after, hash_many_on},
+    midstate::Midstate,
+    pad::pad,
+    xof::{
+        CShake, CShake128, CShake256, Shake128, Shake256, TurboShake128, TurboShake256, Xof,
+        XofOutput,
+    },
+};
+pub use digest::{self, Digest, ExtendableOutput, Update, XofReader};
 
 /// The round constants of ι (FIPS 202, clause 3.2.5).
 const RC: [u64; 24] = {
@@ -79,9 +104,30 @@ pub fn hash(function: Function, message: &[u8], out: &mut [u8]) {
     Midstate::new(function).finish(message, out);
 }
 
-/// Writes the first bytes of a state, at most 200: in place, so that no copy of a secret one is
-/// left.
-fn write_bytes(a: &[u64; 25], out: &mut [u8]) {
+/// The output of `function` for each message, one after another in `out`, on the calling thread.
+///
+/// Messages are packed into the lanes of the widest machine there is; one that finishes makes
+/// room for the next. Each has [`output_len`](Function::output_len) bytes of output.
+///
+/// ```
+/// use manylane::{Messages, sha3};
+///
+/// let mut digests = [[0; 32]; 2];
+/// let messages: [&[u8]; 2] = [b"abc", b""];
+/// let messages = Messages::slices(&messages);
+/// sha3::hash_many(sha3::Function::SHA3_256, &messages, digests.as_flattened_mut())?;
+/// assert_eq!(digests[0][..4], [0x3a, 0x98, 0x5d, 0xa7]);
+/// # Ok::<(), manylane::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::OutputLength`] unless `out.len() == messages.len() * function.output_len()`.
+pub fn hash_many(function: Function, messages: &Messages, out: &mut [u8]) -> Result<(), Error> {
+    hash_many_after(&Midstate::new(function), messages, &[], out)
+}
+
+/// Writes the first bytes of a state's words: in place, so that no copy of secret ones is left.
+fn write_bytes(a: &[u64], out: &mut [u8]) {
     let (words, rest) = out.as_chunks_mut::<8>();
     for (bytes, word) in words.iter_mut().zip(a) {
         *bytes = word.to_le_bytes();
