@@ -281,10 +281,7 @@ impl Fleet {
             cpu: Counter::default(),
             thread_rates: Class::all().map(rates),
             fill_rate: Rate::new(FILL_RATE),
-            reading: Reading {
-                fill_rate: Rate::new(FILL_RATE),
-                filled: AtomicU64::new(0),
-            },
+            reading: Reading { fill_rate: Rate::new(FILL_RATE), filled: AtomicU64::new(0) },
             notes: Mutex::default(),
             warnings: Mutex::default(),
         });
@@ -310,7 +307,8 @@ impl Fleet {
         drop(members);
         self.version.fetch_add(1, SeqCst);
         // After that, so that whoever wants kernels from now on either finds this GPU or is found here.
-        for set in KernelSet::ALL.into_iter().filter(|set| self.wanted[*set as usize].load(SeqCst)) {
+        for set in KernelSet::ALL.into_iter().filter(|set| self.wanted[*set as usize].load(SeqCst))
+        {
             self.load(&member, set);
         }
         Ok(())

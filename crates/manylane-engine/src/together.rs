@@ -370,12 +370,7 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// Sends as much of a part on its way as fits.
-    fn submit(
-        &self,
-        pinned: bool,
-        slot: Slot,
-        part: &Part,
-    ) -> Result<(Pending<'a>, usize), Error> {
+    fn submit(&self, pinned: bool, slot: Slot, part: &Part) -> Result<(Pending<'a>, usize), Error> {
         let messages = self.messages.range(part.first, part.end());
         let mut slot = slot.with_digest_len(self.job.digest_len());
         match self.job {
