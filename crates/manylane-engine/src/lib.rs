@@ -42,4 +42,4 @@ pub use explain::{Explanation, GpuExplanation};
 pub use fleet::Share;
 pub use function::Function;
 pub use pipe::{Piece, PipeError};
-pub use source::{Done, Progress, Source, Summary};
+pub use source::{Done, Progress, ReadAt, Source, Summary};
