@@ -18,6 +18,7 @@
 //! made by `fork` gets its own.
 
 mod batcher;
+mod class;
 mod config;
 mod cost;
 mod engine;
@@ -41,4 +42,4 @@ pub use explain::{Explanation, GpuExplanation};
 pub use fleet::Share;
 pub use function::Function;
 pub use pipe::{Piece, PipeError};
-pub use source::{Done, Progress, Source, Summary};
+pub use source::{Done, Progress, ReadAt, Source, Summary};

@@ -9,13 +9,14 @@ mod gpus;
 mod lanes;
 mod queues;
 mod stream;
+mod tree;
 
 use std::{
     collections::VecDeque,
     io,
     ops::ControlFlow,
     sync::{
-        Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{
             AtomicBool, AtomicU64, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
@@ -24,11 +25,14 @@ use std::{
     time::Duration,
 };
 
+use manylane::hash::Digest;
+
 use self::{
     gpus::Gpus,
     lanes::Worker,
     queues::Queues,
     stream::{Ring, Stream},
+    tree::Tree,
 };
 use crate::{
     Done, Function, Progress, Source, Summary,
@@ -99,6 +103,8 @@ struct State<S: Source> {
     queues: Queues<S>,
     /// Sources to be hashed as streams, begun or not.
     streams: VecDeque<Stream<S>>,
+    /// Long sources that several workers may hash together.
+    trees: Vec<Arc<Tree<S::Reader>>>,
     /// Whether the iterator has ended.
     ended: bool,
     /// Workers that have something at work.
@@ -138,6 +144,7 @@ enum Taken<S: Source> {
 enum Task<S: Source> {
     Lanes,
     Stream(Stream<S>),
+    Tree(Arc<Tree<S::Reader>>),
     End,
 }
 
@@ -162,7 +169,7 @@ where
     I: Iterator<Item = S> + Send,
 {
     let Crew { pool, fleet, threads, .. } = *crew;
-    let gpus = Gpus::new(fleet);
+    let gpus = Gpus::new(fleet, function);
     let run = Run {
         function,
         progress,
@@ -171,6 +178,7 @@ where
         state: Mutex::new(State {
             queues: Queues::new(gpus.limit()),
             streams: VecDeque::new(),
+            trees: Vec::new(),
             ended: false,
             busy: 0,
             delivered: 0,
@@ -189,7 +197,9 @@ where
     // One source needs no other thread; two are enough to know that more may come.
     run.pull(lock(&run.sources), 2);
     let helpers = match lock(&run.state) {
-        state if state.ended => state.queues.pending().saturating_sub(1),
+        state if state.ended && !(function.tree().is_some() && state.queues.may_be_long()) => {
+            state.queues.pending().saturating_sub(1)
+        }
         _ => threads - 1,
     };
     let mut caller = Caller { run: &run, on_done, broke: None, batch: Vec::new() };
@@ -354,7 +364,19 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_one();
     }
 
-    fn summary(&self, digest: [u8; 32], len: u64) -> io::Result<Summary> {
+    /// Lets other workers take part in a source.
+    fn share(&self, tree: &Arc<Tree<S::Reader>>) {
+        lock(&self.state).trees.push(Arc::clone(tree));
+        self.work.notify_all();
+        self.caller.notify_one();
+    }
+
+    /// No more.
+    fn keep(&self, tree: &Arc<Tree<S::Reader>>) {
+        lock(&self.state).trees.retain(|other| !Arc::ptr_eq(other, tree));
+    }
+
+    fn summary(&self, digest: Digest, len: u64) -> io::Result<Summary> {
         Ok(Summary { digest: self.function.finish(digest), len })
     }
 }
@@ -369,7 +391,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
         let mut was_busy = false;
         loop {
             match self.next(thread, &mut worker, was_busy) {
-                Task::Lanes => worker.work(self, thread),
+                Task::Lanes => worker.work(self, thread, &mut ring),
                 Task::Stream(stream) => {
                     let beside = stream.is_beside();
                     done.extend(stream.finish(self, thread, &mut ring));
@@ -378,6 +400,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                         lock(&self.state).queues.leave_beside();
                     }
                 }
+                Task::Tree(tree) => ring.help(&tree, self, thread),
                 Task::End => break,
             }
             was_busy = true;
@@ -412,7 +435,8 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 continue;
             }
             // Who waits for the iterator cannot look after GPUs.
-            match self.take(HANDFUL, worker.queue(), !self.gpus.are_at_work()) {
+            let patient = !self.gpus.are_at_work() && lock(&self.state).trees.is_empty();
+            match self.take(HANDFUL, worker.queue(), patient) {
                 Taken::Some => return Task::Lanes,
                 Taken::Stream(stream) => return Task::Stream(stream),
                 Taken::Later | Taken::None => {}
@@ -422,6 +446,11 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             was_busy = false;
             let at_work = self.gpus.are_at_work();
             let over = state.ended && state.queues.are_empty() && state.busy == 0 && !at_work;
+            // A worker's own sources come first, as they may be long too.
+            if let Some(tree) = state.trees.iter().find(|tree| tree.has_more()).map(Arc::clone) {
+                state.busy += 1;
+                return Task::Tree(tree);
+            }
             if over && state.streams.is_empty() {
                 self.work.notify_all();
                 self.caller.notify_one();

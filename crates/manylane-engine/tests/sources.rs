@@ -14,8 +14,11 @@ use std::{
     time::Duration,
 };
 
-use manylane::sm3::{self, Lanes, Midstate};
-use manylane_engine::{Config, Done, Engine, Function, Progress, Source};
+use manylane::{
+    hash::{Algorithm, Lanes, Midstate},
+    sm3,
+};
+use manylane_engine::{Config, Done, Engine, Function, Progress, ReadAt, Source};
 use proptest::prelude::*;
 
 /// Counts what is open.
@@ -35,6 +38,8 @@ struct Noise {
     hint: Option<u64>,
     open_len: Option<u64>,
     may_wait: bool,
+    /// Whether several threads may read at a time.
+    at_any_offset: bool,
     open: Arc<Open>,
 }
 
@@ -56,7 +61,16 @@ fn noise(seed: u64, at: usize, buffer: &mut [u8]) {
 impl Noise {
     fn new(seed: u64, len: usize) -> Self {
         let open = Arc::default();
-        Noise { seed, len, fails_at: None, hint: None, open_len: None, may_wait: false, open }
+        Noise {
+            seed,
+            len,
+            fails_at: None,
+            hint: None,
+            open_len: None,
+            may_wait: false,
+            at_any_offset: false,
+            open,
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -89,6 +103,23 @@ impl Source for Noise {
 
     fn may_wait(&self) -> bool {
         self.may_wait
+    }
+
+    fn at_any_offset(&self, _: &NoiseReader) -> Option<Arc<dyn ReadAt>> {
+        self.at_any_offset.then(|| Arc::new(self.clone()) as Arc<dyn ReadAt>)
+    }
+}
+
+impl ReadAt for Noise {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = self.fails_at.unwrap_or(self.len);
+        let at = usize::try_from(offset).unwrap();
+        if at >= end && self.fails_at.is_some() {
+            return Err(io::Error::other("bad sector"));
+        }
+        let len = buffer.len().min(end.saturating_sub(at)).min(300_000);
+        noise(self.seed, at, &mut buffer[..len]);
+        Ok(len)
     }
 }
 
@@ -194,11 +225,13 @@ proptest! {
         sources in prop::collection::vec(any_source(), 0..120),
         threads in 1..5usize,
         prefix in prop_oneof![Just(0), 0..200usize],
-        key in prop::option::of(0..100usize),
+        key in prop::option::of(0..300usize),
+        algorithm in prop::sample::select(&Algorithm::ALL[..]),
     ) {
         let function = match key {
-            Some(len) => Function::hmac(&vec![7; len]),
-            None => Function::hash_after(&Midstate::after(&vec![9; prefix])),
+            Some(len) if algorithm.has_hmac() => Function::hmac(algorithm, &vec![7; len]),
+            _ if algorithm.is_tree() => Function::with_digest_len(algorithm, 1 + prefix % 64),
+            _ => Function::hash_after(&Midstate::new(algorithm).then(&vec![9; prefix])),
         };
         check(&function, &collect(&engine(threads), &function, sources));
     }
@@ -212,18 +245,35 @@ fn every_length_around_blocks_and_buffers() {
             .map(move |less| len - less)
             .chain([0, 1, 8, 9, 55, 56, 57, 63, 64, 65].into_iter().map(move |more| len + more))
     };
-    let lengths = (0..=200).chain(around(64 << 10)).chain(around(128 << 10));
+    let lengths = (0..=200).chain(around(8 << 10)).chain(around(64 << 10)).chain(around(128 << 10));
     let sources: Vec<_> = lengths.enumerate().map(|(i, len)| Noise::new(i as u64, len)).collect();
-    for threads in [1, 3] {
-        let function = Function::hash();
+    for (algorithm, threads) in [
+        (Algorithm::Sm3, 1),
+        (Algorithm::Sm3, 3),
+        (Algorithm::Sha3_256, 3),
+        (Algorithm::Sha3_512, 1),
+        (Algorithm::Shake128, 3),
+        (Algorithm::TurboShake256, 1),
+        (Algorithm::Kt128, 3),
+        (Algorithm::Kt256, 1),
+    ] {
+        let function = Function::hash(algorithm);
         check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
     }
 }
 
 #[test]
 fn long_ones_alone_and_beside_others() {
-    for (long, short) in [(1, 0), (2, 0), (3, 0), (1, 500), (3, 500)] {
-        let function = Function::hash();
+    let sm3 = Algorithm::Sm3;
+    for (algorithm, long, short) in [
+        (sm3, 1, 0),
+        (sm3, 2, 0),
+        (sm3, 3, 0),
+        (sm3, 1, 500),
+        (sm3, 3, 500),
+        (Algorithm::Sha3_256, 3, 500),
+    ] {
+        let function = Function::hash(algorithm);
         let mut sources: Vec<_> = (0..short).map(|i| Noise::new(i, i as usize * 7)).collect();
         for i in 0..long {
             let mut source = Noise::new(1000 + i, 5_000_000 + i as usize);
@@ -238,12 +288,53 @@ fn long_ones_alone_and_beside_others() {
     }
 }
 
+/// Lengths around those of chunks, pieces, and sources for several threads; all that a source says of itself.
+#[test]
+fn long_trees_are_hashed_together() {
+    let (chunk, piece, long) = (8 << 10, 1 << 20, 4 << 20);
+    for algorithm in [Algorithm::Kt128, Algorithm::Kt256] {
+        let function = Function::hash(algorithm);
+        let mut sources = Vec::new();
+        for (i, len) in [
+            long - 1,
+            long,
+            long + chunk,
+            long + chunk + 1,
+            long + piece - 1,
+            long + piece,
+            9_876_543,
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let (at_any_offset, is_known) = ([true, false][i % 2], i != 6);
+            let source = Noise::new(i as u64, len);
+            // Lengths are no more than hints: one is wrong, and one fails on its way.
+            let open_len = Some(if i == 3 { 1 << 40 } else { len as u64 });
+            let fails_at = (i == 5).then_some(len - 3 * piece / 2);
+            let hint = open_len.filter(|_| is_known);
+            sources.push(Noise { at_any_offset, hint, open_len, fails_at, ..source });
+        }
+        for threads in [1, 2, 5] {
+            let engine = engine(threads);
+            check(&function, &collect(&engine, &function, sources.iter().cloned()));
+            // The only one, and after short ones.
+            check(&function, &collect(&engine, &function, vec![sources[6].clone()]));
+            let short = (0..100).map(|i| Noise::new(i, 200 * i as usize));
+            check(&function, &collect(&engine, &function, short.chain([sources[4].clone()])));
+        }
+    }
+}
+
 #[test]
 fn absurd_numbers_of_threads_are_not_started() {
     let engine = engine(1_000_000);
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(engine.threads(), (4 * cores).max(256));
-    assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 1000]).len(), 1000);
+    assert_eq!(
+        collect(&engine, &Function::hash(Algorithm::Sm3), vec![&b"a"[..]; 1000]).len(),
+        1000
+    );
 }
 
 #[test]
@@ -256,8 +347,8 @@ fn no_more_are_open_than_there_are_lanes() {
         });
         let engine = engine(threads);
         open.most.store(0, SeqCst);
-        assert_eq!(collect(&engine, &Function::hash(), sources).len(), 3000);
-        let lanes = threads * Lanes::new().count();
+        assert_eq!(collect(&engine, &Function::hash(Algorithm::Sm3), sources).len(), 3000);
+        let lanes = threads * Lanes::new(&Midstate::new(Algorithm::Sm3)).count();
         let most = open.most.load(SeqCst);
         assert!(most <= lanes, "{most} open in {lanes} lanes");
     }
@@ -311,7 +402,7 @@ fn sources_wait_for_files_to_be_closed() {
                 Scarce(source, most, Arc::clone(&failed))
             })
             .collect();
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         let all = collect(&engine(threads), &function, sources);
         assert_eq!(all.len(), 400);
         for (i, done) in all.iter().enumerate() {
@@ -331,7 +422,7 @@ fn where_no_file_can_be_opened_each_source_fails() {
     for threads in [1, 4] {
         let failed = Arc::new(AtomicUsize::new(0));
         let sources = (0..400).map(|i| Scarce(Noise::new(i, 10), 0, Arc::clone(&failed)));
-        for done in collect(&engine(threads), &Function::hash(), sources) {
+        for done in collect(&engine(threads), &Function::hash(Algorithm::Sm3), sources) {
             let code = done.result.unwrap_err().raw_os_error();
             assert!(code == Some(libc::EMFILE) || code == Some(libc::ENFILE));
         }
@@ -374,11 +465,12 @@ fn sources_are_taken_only_as_results_are_handed_back() {
             assert!(taken.load(SeqCst) < 100_000, "bounded: {}", taken.load(SeqCst));
             release.send(()).unwrap();
         });
-        let _ = engine(3).hash_sources(&Function::hash(), &progress, sources, |done| {
-            assert_eq!(done.index, count);
-            count += 1;
-            ControlFlow::<()>::Continue(())
-        });
+        let _ =
+            engine(3).hash_sources(&Function::hash(Algorithm::Sm3), &progress, sources, |done| {
+                assert_eq!(done.index, count);
+                count += 1;
+                ControlFlow::<()>::Continue(())
+            });
     });
     assert_eq!(count, 1_000_000);
 }
@@ -390,15 +482,19 @@ fn breaking_ends_the_run_and_closes_everything() {
         let sources =
             (0..100_000).map(|i| Noise { open: Arc::clone(&open), ..Noise::new(i, 3000) });
         let mut count = 0;
-        let end =
-            engine(threads).hash_sources(&Function::hash(), &Progress::new(), sources, |_| {
+        let end = engine(threads).hash_sources(
+            &Function::hash(Algorithm::Sm3),
+            &Progress::new(),
+            sources,
+            |_| {
                 count += 1;
                 if count == 500 {
                     ControlFlow::Break("broken pipe")
                 } else {
                     ControlFlow::Continue(())
                 }
-            });
+            },
+        );
         assert_eq!((end, count), (ControlFlow::Break("broken pipe"), 500));
         assert_eq!(open.now.load(SeqCst), 0);
     }
@@ -437,15 +533,23 @@ fn a_panic_anywhere_reaches_the_caller() {
                     Bomb(k == i, at)
                 });
                 let panic = catch_unwind(AssertUnwindSafe(|| {
-                    engine.hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
-                        assert!(!(done.source.0 && at == At::Callback), "boom");
-                        ControlFlow::<()>::Continue(())
-                    })
+                    engine.hash_sources(
+                        &Function::hash(Algorithm::Sm3),
+                        &Progress::new(),
+                        sources,
+                        |done| {
+                            assert!(!(done.source.0 && at == At::Callback), "boom");
+                            ControlFlow::<()>::Continue(())
+                        },
+                    )
                 }));
                 assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"boom"));
             }
             // Of use as before.
-            assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 100]).len(), 100);
+            assert_eq!(
+                collect(&engine, &Function::hash(Algorithm::Sm3), vec![&b"a"[..]; 100]).len(),
+                100
+            );
         }
     }
 }
@@ -475,12 +579,17 @@ fn a_waiting_source_keeps_no_other() {
     let others = (0..1000).map(|i| Pipe(vec![i as u8; i].into(), None));
     let sources = others.chain([Pipe((*b"abc").into(), Some(writer))]);
     let mut last = None;
-    let _ = engine(2).hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
-        if done.index == 999 {
-            write.send(()).unwrap();
-        }
-        last = done.result.ok();
-        ControlFlow::<()>::Continue(())
-    });
-    assert_eq!(last.map(|summary| summary.digest), Some(sm3::hash(b"abc")));
+    let _ = engine(2).hash_sources(
+        &Function::hash(Algorithm::Sm3),
+        &Progress::new(),
+        sources,
+        |done| {
+            if done.index == 999 {
+                write.send(()).unwrap();
+            }
+            last = done.result.ok();
+            ControlFlow::<()>::Continue(())
+        },
+    );
+    assert_eq!(last.expect("a result").digest, sm3::hash(b"abc"));
 }

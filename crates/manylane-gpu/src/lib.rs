@@ -48,7 +48,7 @@ pub use error::Error;
 pub use kernel_info::KernelInfo;
 pub use messages::{DeviceMessages, Layout};
 pub use order::Workspace;
-pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
+pub use ring::{Filling, KernelSet, Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };

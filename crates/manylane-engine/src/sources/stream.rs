@@ -3,19 +3,25 @@
 use std::{
     io::{self, Read},
     panic::resume_unwind,
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::Duration,
 };
 
-use manylane::sm3::Midstate;
+use manylane::hash::{self, Hasher};
 use zeroize::Zeroize;
 
-use super::{Deliver, Item, Run};
-use crate::{Done, Source};
+use super::{
+    Deliver, Item, Run,
+    tree::{self, Tree},
+};
+use crate::{Done, ReadAt, Source};
 
 /// Bytes read at a time.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = tree::PIECE;
 
 /// Buffers between the thread that reads and the one that hashes.
 const PIECES: usize = 3;
@@ -37,7 +43,7 @@ pub(super) struct Stream<S: Source> {
 /// What has been done of it.
 struct Begun<S: Source> {
     reader: S::Reader,
-    state: Midstate,
+    state: Hasher,
     /// Bytes read.
     len: u64,
     /// Length of the source, as far as known.
@@ -71,17 +77,18 @@ impl<S: Source> Stream<S> {
         Stream { item, begun: None, beside: true }
     }
 
-    /// A source that leaves a lane: `state` is that after the blocks hashed, `read` what has been
+    /// A source that was begun elsewhere: `state` is that after what was hashed, `read` what has been
     /// read since, and `len` all that has been read.
     pub(super) fn begun(
         item: Item<S>,
         reader: S::Reader,
-        state: Midstate,
+        mut state: Hasher,
         read: &[u8],
         len: u64,
         known: Option<u64>,
     ) -> Self {
-        let begun = Begun { reader, state: state.then(read), len, known };
+        state.update(read);
+        let begun = Begun { reader, state, len, known };
         Stream { item, begun: Some(begun), beside: false }
     }
 
@@ -108,15 +115,25 @@ impl<S: Source> Stream<S> {
             None => match run.open(item) {
                 Ok((item, reader)) => {
                     let known = item.source.open_len(&reader);
-                    (item, Begun { reader, state: run.function.start.clone(), len: 0, known })
+                    (item, Begun { reader, state: run.function.hasher(), len: 0, known })
                 }
                 Err(done) => return done,
             },
         };
         let Begun { mut reader, mut state, mut len, known } = begun;
+        if let Some(kind) = run.function.tree()
+            && run.threads > 1
+            && known.is_some_and(|known| known.saturating_sub(len) >= tree::LONG)
+        {
+            let at = source.at_any_offset(&reader);
+            let begun = TreeBegun { reader, state, len, at };
+            let read = ring.share(kind, begun, run, thread)?;
+            let result = read.and_then(|(state, len)| run.summary(state.finish(), len));
+            return (!run.stopped()).then_some(Done { index, source, result });
+        }
         let left = known.unwrap_or(u64::MAX).saturating_sub(len);
         let mut take = |piece: &[u8]| {
-            state = state.then(piece);
+            state.update(piece);
             len += piece.len() as u64;
             run.progress.add(piece.len() as u64, 0);
             thread.deliver();
@@ -129,12 +146,74 @@ impl<S: Source> Stream<S> {
         };
         drop(reader);
         run.closed();
-        let result = read.and_then(|()| run.summary(state.finish(b""), len));
+        let result = read.and_then(|()| run.summary(state.finish(), len));
         (!run.stopped()).then_some(Done { index, source, result })
     }
 }
 
+/// A source that several workers are to hash together.
+struct TreeBegun<R> {
+    reader: R,
+    state: Hasher,
+    len: u64,
+    at: Option<Arc<dyn ReadAt>>,
+}
+
 impl Ring {
+    /// Hashes a source together with all workers that have time; nothing if the run is abandoned meanwhile.
+    fn share<S: Source, I>(
+        &mut self,
+        kind: hash::Tree,
+        begun: TreeBegun<S::Reader>,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+    ) -> Option<io::Result<(Hasher, u64)>> {
+        let TreeBegun { mut reader, mut state, mut len, at } = begun;
+        // Up to the end of a chunk, and the first one in any case.
+        let chunk = hash::Tree::CHUNK_LEN;
+        let missing = (chunk - len as usize % chunk) % chunk;
+        let missing = if len == 0 { chunk } else { missing };
+        self.have(1);
+        let (filled, end) = fill(&mut reader, &mut self.buffers[0][..missing]);
+        self.used = self.used.max(filled);
+        state.update(&self.buffers[0][..filled]);
+        len += filled as u64;
+        run.progress.add(filled as u64, 0);
+        if let Some(end) = end {
+            drop(reader);
+            run.closed();
+            return Some(end.map(|()| (state, len)));
+        }
+        let tree = Arc::new(Tree::new(kind, state, len, reader, at));
+        run.share(&tree);
+        self.help(&tree, run, thread);
+        let finished = tree.finish(&mut || {
+            thread.deliver();
+            !run.stopped()
+        });
+        run.keep(&tree);
+        run.closed();
+        finished
+    }
+
+    /// Takes part in hashing a source, as long as there is something to do.
+    pub(super) fn help<S: Source, I>(
+        &mut self,
+        tree: &Tree<S::Reader>,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+    ) {
+        self.have(1);
+        let mut used = 0;
+        tree.work(&mut self.buffers[0], &mut |bytes| {
+            used = used.max(bytes);
+            run.progress.add(bytes as u64, 0);
+            thread.deliver();
+            !run.stopped()
+        });
+        self.used = self.used.max(used);
+    }
+
     /// Reads to the end, or until `take` declines.
     fn read(
         &mut self,
