@@ -10,6 +10,7 @@
 //! one stream.
 
 pub(crate) mod dispatch;
+pub mod comparators;
 mod function;
 mod midstate;
 mod pad;
