@@ -3,6 +3,8 @@
 //! | want | call |
 //! |---|---|
 //! | output for one message in memory | [`hash`] |
+//! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
+//! | many streams, fed block by block | [`Lanes`] |
 //!
 //! All of them are sponges on one permutation, Keccak-p\[1600\]; a [`Function`] says which.
 //!
@@ -12,13 +14,21 @@
 pub(crate) mod dispatch;
 pub mod comparators;
 mod function;
+mod lanes;
+mod many;
 mod midstate;
 mod pad;
 mod portable;
 
-use crate::cpu::Machine;
+use crate::{Error, Messages, cpu::Machine};
 
-pub use self::{function::Function, midstate::Midstate, pad::pad};
+pub use self::{
+    function::Function,
+    lanes::Lanes,
+    many::{hash_many_after, hash_many_on},
+    midstate::Midstate,
+    pad::pad,
+};
 
 /// The round constants of ι (FIPS 202, clause 3.2.5).
 const RC: [u64; 24] = {
@@ -78,6 +88,28 @@ impl Kernel {
 /// If the function is no XOF, and `out` is not as long as its output.
 pub fn hash(function: Function, message: &[u8], out: &mut [u8]) {
     Midstate::new(function).finish(message, out);
+}
+
+/// The output of `function` for each message, one after another in `out`, on the calling thread.
+///
+/// Messages are packed into the lanes of the widest machine there is; one that finishes makes
+/// room for the next. Each has [`output_len`](Function::output_len) bytes of output.
+///
+/// ```
+/// use manylane::{Messages, sha3};
+///
+/// let mut digests = [[0; 32]; 2];
+/// let messages: [&[u8]; 2] = [b"abc", b""];
+/// let messages = Messages::slices(&messages);
+/// sha3::hash_many(sha3::Function::SHA3_256, &messages, digests.as_flattened_mut())?;
+/// assert_eq!(digests[0][..4], [0x3a, 0x98, 0x5d, 0xa7]);
+/// # Ok::<(), manylane::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::OutputLength`] unless `out.len() == messages.len() * function.output_len()`.
+pub fn hash_many(function: Function, messages: &Messages, out: &mut [u8]) -> Result<(), Error> {
+    hash_many_after(&Midstate::new(function), messages, &[], out)
 }
 
 /// Writes the first bytes of a state, at most 200: in place, so that no copy of a secret one is

@@ -46,6 +46,43 @@ impl<const L: usize> State<L> {
         self.0.map(|words| words[lane])
     }
 
+    /// Xors the same words into every lane's state.
+    #[inline]
+    pub(super) fn xor(&mut self, words: &[u64; 25]) {
+        for (lanes, word) in self.0.iter_mut().zip(words) {
+            for lane in lanes {
+                *lane ^= word;
+            }
+        }
+    }
+
+    /// Xors the words of each input into its lane's state.
+    ///
+    /// # Panics
+    /// Unless all inputs have one length, a multiple of 8 bytes.
+    #[inline]
+    pub(super) fn xor_inputs(&mut self, inputs: &[&[u8]; L]) {
+        for (w, lanes) in self.0[..common_blocks(8, inputs)].iter_mut().enumerate() {
+            let words: [u64; L] =
+                ::core::array::from_fn(|lane| u64::from_le_bytes(inputs[lane].as_chunks().0[w]));
+            for (lane, word) in lanes.iter_mut().zip(words) {
+                *lane ^= word;
+            }
+        }
+    }
+
+    /// Writes the first bytes of lane `lane`'s state, at most 200.
+    #[inline]
+    pub(super) fn write(&self, lane: usize, out: &mut [u8]) {
+        let (words, rest) = out.as_chunks_mut::<8>();
+        for (bytes, lanes) in words.iter_mut().zip(&self.0) {
+            *bytes = lanes[lane].to_le_bytes();
+        }
+        if !rest.is_empty() {
+            rest.copy_from_slice(&self.0[words.len()][lane].to_le_bytes()[..rest.len()]);
+        }
+    }
+
     /// Overwrites all of it.
     pub(super) fn wipe(&mut self) {
         wipe_long_words(self.0.as_flattened_mut());
@@ -62,6 +99,7 @@ impl<const L: usize> State<L> {
 /// What a machine file exports for `L` lanes.
 pub(super) trait Lanes<const L: usize>: Copy {
     /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
+    /// `rate` is that of a [`Function`](super::Function).
     ///
     /// # Panics
     /// Unless all inputs have one length, a multiple of `rate`.
