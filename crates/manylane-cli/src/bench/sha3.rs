@@ -106,7 +106,7 @@ fn pairs(hash: Hash) -> Vec<(String, String)> {
 
 /// Machines that run here and have kernels for lanes.
 fn lane_machines() -> impl Iterator<Item = Machine> {
-    let has = |&machine: &Machine| Lanes::new_on(machine, Function::SHA3_256).is_ok();
+    let has = |&machine: &Machine| Lanes::new_on(Function::SHA3_256, machine).is_ok();
     Machine::ALL.into_iter().filter(has)
 }
 

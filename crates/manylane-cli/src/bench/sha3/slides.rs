@@ -7,8 +7,8 @@ use std::{cell::Cell, thread};
 use manylane::sha3::comparators::textbook;
 
 use super::{
-    Contender, Cores, Group, Hash, OPENSSL_SHA3, OneByOne, OpenSslSha3, Packages, Rc, Rows, Work,
-    bytes_label, cores, function, on_threads, sha3, steadily, steady_effort, tree,
+    Contender, Cores, Group, Hash, OneByOne, OpenSslSha3, Packages, Rc, Rows, Work,
+    bytes_label, cores, function, sha3, steadily, steady_effort, tree,
 };
 use crate::bench::{
     gpu::amount,
@@ -42,8 +42,8 @@ const KT128_ONE: &str = "manylane KT128, one core";
 const KT128_ALL: &str = "manylane KT128, all cores";
 
 /// Ends of the groups' names: `sha3/file/1024`, and `sha3-gpu/cuda:0/file-1024`.
-const FILE: &str = "file";
-const VOLUME: &str = "volume";
+pub(in crate::bench) const FILE: &str = "file";
+pub(in crate::bench) const VOLUME: &str = "volume";
 
 /// How many short messages there are.
 pub(in crate::bench) fn messages(quick: bool) -> usize {
@@ -199,26 +199,36 @@ pub(in crate::bench) fn of_messages(
 }
 
 /// One experiment of one suite: groups that differ in the length.
-struct Experiment<'a> {
+pub(in crate::bench) struct Experiment<'a> {
+    /// Where it was made: `cpu`, or the GPU's name.
+    place: String,
     /// What the group's names begin with, up to the length.
     prefix: String,
     /// Lengths, in the order of the run.
-    lengths: Vec<usize>,
+    pub(in crate::bench) lengths: Vec<usize>,
     summary: &'a Summary,
 }
 
 impl<'a> Experiment<'a> {
     /// All that a run has of one kind, on the processor and on each GPU.
-    fn all(summary: &'a Summary, kind: &str) -> Vec<Self> {
-        let on_gpus = summary.setup.gpus.iter().map(|gpu| format!("sha3-gpu/{}/{kind}-", gpu.id));
-        let prefixes = [format!("sha3/{kind}/")].into_iter().chain(on_gpus);
-        let of = |prefix: String| {
+    pub(in crate::bench) fn all(summary: &'a Summary, kind: &str) -> Vec<Self> {
+        let on_gpus = summary.setup.gpus.iter().map(|gpu| {
+            let prefix = format!("{}/{}/{kind}-", crate::bench::SHA3_GPU, gpu.id);
+            (gpu.id.replace(':', ""), prefix)
+        });
+        let places = [("cpu".to_owned(), format!("sha3/{kind}/"))].into_iter().chain(on_gpus);
+        let of = |(place, prefix): (String, String)| {
             let length = |result: &Measured| result.group.strip_prefix(&prefix)?.parse().ok();
             let mut lengths: Vec<usize> = summary.results.iter().filter_map(length).collect();
             lengths.dedup();
-            (!lengths.is_empty()).then_some(Experiment { prefix, lengths, summary })
+            (!lengths.is_empty()).then_some(Experiment { place, prefix, lengths, summary })
         };
-        prefixes.filter_map(of).collect()
+        places.filter_map(of).collect()
+    }
+
+    /// For the name of a file.
+    pub(in crate::bench) fn place(&self) -> &str {
+        &self.place
     }
 
     fn of_length(&self, len: usize) -> impl Iterator<Item = &'a Measured> {
@@ -227,7 +237,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Names of the contenders in the order of the run.
-    fn contenders(&self) -> Vec<&'a str> {
+    pub(in crate::bench) fn contenders(&self) -> Vec<&'a str> {
         let mut names: Vec<&str> = Vec::new();
         for result in self.lengths.iter().flat_map(|len| self.of_length(*len)) {
             if !names.contains(&&result.contender[..]) {
@@ -238,7 +248,7 @@ impl<'a> Experiment<'a> {
     }
 
     /// Bytes a second of a contender, length by length; a gap where it was not measured.
-    fn rates(&self, contender: &str) -> Vec<Option<f64>> {
+    pub(in crate::bench) fn rates(&self, contender: &str) -> Vec<Option<f64>> {
         let rate = |len: &usize| {
             let mut results = self.of_length(*len);
             let result = results.find(|result| result.contender == contender)?;
@@ -251,13 +261,14 @@ impl<'a> Experiment<'a> {
 /// Both experiments in the slides' metrics: time, throughput, how many times as fast as plain code; and energy.
 pub(in crate::bench) fn tables(summary: &Summary) -> Vec<Table> {
     let files = Experiment::all(summary, FILE).into_iter().map(|files| {
-        let title = format!("{} as in the slides: one file at a time, SHA3-256", files.prefix);
+        let title =
+            format!("As in the slides, {}: one file at a time in memory, SHA3-256", files.place);
         table(title, &files, |len| (bytes_label(len as u64), len as f64))
     });
     let volumes = Experiment::all(summary, VOLUME).into_iter().map(|volume| {
         let title = format!(
-            "{} as in the slides: a million messages, SHA3-256; times are at the measured rate",
-            volume.prefix
+            "As in the slides, {}: a million messages, SHA3-256; times are at the measured rate",
+            volume.place
         );
         table(title, &volume, |len| (amount(MESSAGES, len), (MESSAGES * len) as f64))
     });
@@ -293,5 +304,5 @@ fn table(title: String, of: &Experiment, work: impl Fn(usize) -> (String, f64)) 
         }
     }
     let columns = vec!["work", "implementation", "time ms", "MB/s", "× plain", "J/GB"];
-    Table { title: title.replace("/ as", " as").replace("- as", " as"), columns, rows }
+    Table { title, columns, rows }
 }
