@@ -6,6 +6,7 @@
 mod block;
 mod block_gpu;
 mod gpu;
+mod sha3;
 mod sm2;
 
 use std::{fs, path::Path};
@@ -85,6 +86,10 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
         "sm2-messages" => sm2::messages(&read("summary.json")?),
         "aes" => block::aes(&read("summary.json")?),
         "sm4" => block::sm4(&read("summary.json")?),
+        "sha3" => sha3::one_core(&read("summary.json")?),
+        "sha3-grid" => sha3::grid(&read("summary.json")?),
+        "sha3-slides" => sha3::slides(&read("summary.json")?),
+        "sha3-gpu" => sha3::kernels(&read("summary.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }

@@ -52,7 +52,7 @@ fn functions() -> [(&'static str, Function); 7] {
 const SHA3_256: (&str, Function) = ("SHA3-256", Function::SHA3_256);
 
 pub(super) fn groups(device: &Rc<Device>, quick: bool) -> Vec<Group> {
-    let mut groups = LENGTHS.map(|len| equal(device, SHA3_256, len, quick)).to_vec();
+    let mut groups = Vec::from(LENGTHS.map(|len| equal(device, SHA3_256, len, quick)));
     for named in functions() {
         groups.extend(FEW_LENGTHS.map(|len| equal(device, named, len, quick)));
     }
