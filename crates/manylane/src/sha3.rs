@@ -14,6 +14,16 @@
 //! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
 //! one stream.
 
+#[cfg(target_arch = "aarch64")]
+mod armsha3;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bmi2;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod body;
 pub mod comparators;
 mod core;
 pub(crate) mod dispatch;
@@ -22,6 +32,8 @@ mod function;
 mod lanes;
 mod many;
 mod midstate;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pad;
 mod portable;
 mod xof;

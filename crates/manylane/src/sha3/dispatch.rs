@@ -3,7 +3,16 @@
 use std::sync::OnceLock;
 
 use super::{Kernel, RC, portable};
-use crate::{Error, cpu::Machine, ct::wipe_long_words};
+use crate::{
+    Error,
+    cpu::{self, Machine},
+    ct::wipe_long_words,
+};
+
+#[cfg(target_arch = "aarch64")]
+use super::{armsha3, neon};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512, bmi2};
 
 /// How many rounds the permutation has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -123,11 +132,20 @@ pub(crate) struct Portable;
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    Bmi2(cpu::Bmi2),
+    #[cfg(target_arch = "aarch64")]
+    ArmSha3(cpu::ArmSha3),
 }
 
 impl Stream {
-    /// Machines that have a kernel for one stream, the fastest last.
-    const MACHINES: [Machine; 1] = [Machine::Portable];
+    /// Machines that have a kernel for one stream, the fastest last. Only Apple's cores have more than
+    /// one pipe for the SHA3 instructions (see `armsha3.rs`).
+    const MACHINES: [Machine; 4] = if cfg!(target_vendor = "apple") {
+        [Machine::Portable, Machine::Bmi2, Machine::Avx512, Machine::ArmSha3]
+    } else {
+        [Machine::ArmSha3, Machine::Portable, Machine::Bmi2, Machine::Avx512]
+    };
 
     /// The fastest available.
     #[inline]
@@ -143,6 +161,10 @@ impl Stream {
     pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Stream::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Bmi2 => cpu::Bmi2::get().map(Stream::Bmi2),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmSha3 => cpu::ArmSha3::get().map(Stream::ArmSha3),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -162,6 +184,10 @@ impl Stream {
     ) -> Kernel {
         match self {
             Stream::Portable(token) => portable::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Bmi2(token) => bmi2::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "aarch64")]
+            Stream::ArmSha3(token) => armsha3::absorb(token, a, rounds, rate, blocks),
         }
     }
 
@@ -170,6 +196,10 @@ impl Stream {
     pub(super) fn permute(self, a: &mut [u64; 25], rounds: Rounds) -> Kernel {
         match self {
             Stream::Portable(token) => portable::permute(token, a, rounds),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Bmi2(token) => bmi2::permute(token, a, rounds),
+            #[cfg(target_arch = "aarch64")]
+            Stream::ArmSha3(token) => armsha3::permute(token, a, rounds),
         }
     }
 }
@@ -178,11 +208,23 @@ impl Stream {
 #[derive(Clone, Copy)]
 pub(crate) enum Cell {
     Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(cpu::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(cpu::Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(cpu::Neon),
+    #[cfg(target_arch = "aarch64")]
+    ArmSha3(cpu::ArmSha3),
 }
 
 impl Cell {
-    /// Machines that have a kernel for lanes, the fastest last.
-    const MACHINES: [Machine; 1] = [Machine::Portable];
+    /// Machines that have a kernel for lanes, the fastest last; see [`Stream::MACHINES`].
+    const MACHINES: [Machine; 5] = if cfg!(target_vendor = "apple") {
+        [Machine::Portable, Machine::Avx2, Machine::Avx512, Machine::Neon, Machine::ArmSha3]
+    } else {
+        [Machine::Portable, Machine::ArmSha3, Machine::Avx2, Machine::Avx512, Machine::Neon]
+    };
 
     /// The fastest available.
     #[inline]
@@ -198,6 +240,14 @@ impl Cell {
     pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Cell::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => cpu::Avx2::get().map(Cell::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => cpu::Avx512::get().map(Cell::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Neon => cpu::Neon::get().map(Cell::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmSha3 => cpu::ArmSha3::get().map(Cell::ArmSha3),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -209,6 +259,14 @@ macro_rules! with_lanes {
     ($cell:expr, $lanes:ident => $body:expr) => {
         match $cell {
             $crate::sha3::dispatch::Cell::Portable($lanes) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sha3::dispatch::Cell::Avx2($lanes) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sha3::dispatch::Cell::Avx512($lanes) => $body,
+            #[cfg(target_arch = "aarch64")]
+            $crate::sha3::dispatch::Cell::Neon($lanes) => $body,
+            #[cfg(target_arch = "aarch64")]
+            $crate::sha3::dispatch::Cell::ArmSha3($lanes) => $body,
         }
     };
 }
@@ -237,6 +295,14 @@ macro_rules! lanes {
     };
 }
 lanes!(Portable, portable);
+#[cfg(target_arch = "x86_64")]
+lanes!(cpu::Avx2, avx2);
+#[cfg(target_arch = "x86_64")]
+lanes!(cpu::Avx512, avx512);
+#[cfg(target_arch = "aarch64")]
+lanes!(cpu::Neon, neon);
+#[cfg(target_arch = "aarch64")]
+lanes!(cpu::ArmSha3, armsha3);
 
 /// The common length of all inputs in blocks of `rate` bytes.
 ///
