@@ -13,7 +13,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use manylane::{Messages, sm3::Midstate};
+use manylane::{
+    Messages,
+    hash::{self, Algorithm, Digest, Midstate},
+    sm3,
+};
 use zeroize::Zeroize;
 
 use crate::{
@@ -24,6 +28,8 @@ use crate::{
 /// When a [`Batcher`] stops collecting and hashes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatcherConfig {
+    /// The function.
+    pub algorithm: Algorithm,
     /// Messages that are hashed together at most; as soon as so many wait, they are. Zero counts
     /// as one.
     pub max_batch: usize,
@@ -35,9 +41,14 @@ pub struct BatcherConfig {
 }
 
 impl Default for BatcherConfig {
-    /// 256 messages, 100 µs, 4096 messages.
+    /// SM3, 256 messages, 100 µs, 4096 messages.
     fn default() -> Self {
-        BatcherConfig { max_batch: 256, max_delay: Duration::from_micros(100), max_queue: 4096 }
+        BatcherConfig {
+            algorithm: Algorithm::Sm3,
+            max_batch: 256,
+            max_delay: Duration::from_micros(100),
+            max_queue: 4096,
+        }
     }
 }
 
@@ -54,8 +65,9 @@ impl Default for BatcherConfig {
 /// let batcher = Batcher::new(BatcherConfig::default());
 /// let futures: Vec<_> = (0..100u8).map(|i| batcher.submit([i])).collect();
 /// for (i, future) in futures.into_iter().enumerate() {
-///     assert_eq!(future.wait(), Ok(manylane::sm3::hash(&[i as u8])));
+///     assert_eq!(future.wait()?, manylane::sm3::hash(&[i as u8]));
 /// }
+/// # Ok::<(), manylane_engine::Closed>(())
 /// ```
 ///
 /// **Back-pressure.** With [`max_queue`](BatcherConfig::max_queue) messages waiting, a further one
@@ -106,6 +118,16 @@ struct Input {
     message: Vec<u8>,
 }
 
+impl Input {
+    /// The result, on the calling thread.
+    fn alone(&self, algorithm: Algorithm) -> Digest {
+        match &self.key {
+            Some(key) => Function::hmac(algorithm, key).of(&self.message),
+            None => hash::hash(algorithm, &self.message),
+        }
+    }
+}
+
 impl Drop for Input {
     fn drop(&mut self) {
         self.message.as_mut_slice().zeroize();
@@ -123,12 +145,12 @@ struct Slot {
 
 enum SlotState {
     Pending(Option<Waker>),
-    Done(Result<[u8; 32], Closed>),
+    Done(Result<Digest, Closed>),
 }
 
 impl Slot {
     /// The result; if it is to come, `waker` is woken when it has.
-    fn look(&self, waker: &Waker) -> Option<Result<[u8; 32], Closed>> {
+    fn look(&self, waker: &Waker) -> Option<Result<Digest, Closed>> {
         // In a forked child, the parent's thread may have held the lock, and will fill no slot.
         let is_parents = self.pid != process::id();
         let mut state = match self.state.try_lock() {
@@ -160,7 +182,7 @@ impl Promise {
         Promise(Arc::new(Slot { pid: process::id(), state }))
     }
 
-    fn keep(&self, result: Result<[u8; 32], Closed>) {
+    fn keep(&self, result: Result<Digest, Closed>) {
         let mut state = lock(&self.0.state);
         if let SlotState::Pending(waker) = &mut *state {
             let waker = waker.take();
@@ -229,13 +251,19 @@ impl Batcher {
         Batcher { config: config.valid(), engine, shared: PerProcess::default() }
     }
 
-    /// SM3 of `message`. Never blocks. The message is wiped once it is hashed.
+    /// The digest of `message`. Never blocks. The message is wiped once it is hashed.
     pub fn submit(&self, message: impl Into<Vec<u8>>) -> BatchFuture {
         self.submit_input(Input { key: None, message: message.into() })
     }
 
-    /// HMAC-SM3 of `message` under `key`. Never blocks. Both are wiped once they are used.
+    /// HMAC of `message` under `key`. Never blocks. Both are wiped once they are used. With other functions than
+    /// SM3, the messages of a batch are authenticated one after another.
+    ///
+    /// # Panics
+    /// If there is [no HMAC](Algorithm::has_hmac) with the function.
     pub fn submit_hmac(&self, key: impl Into<Vec<u8>>, message: impl Into<Vec<u8>>) -> BatchFuture {
+        let algorithm = self.config.algorithm;
+        assert!(algorithm.has_hmac(), "no HMAC with {algorithm}");
         self.submit_input(Input { key: Some(key.into()), message: message.into() })
     }
 
@@ -320,11 +348,7 @@ impl Holding {
                 Err(_) => {
                     // Without a thread, the message is hashed on this one.
                     drop(queue);
-                    let function = match &self.input.key {
-                        Some(key) => Function::hmac(key),
-                        None => Function::hash(),
-                    };
-                    promise.keep(Ok(function.of(&self.input.message)));
+                    promise.keep(Ok(self.input.alone(self.config.algorithm)));
                     return State::Queued(slot);
                 }
             }
@@ -373,8 +397,8 @@ impl Shared {
             waiters.into_iter().for_each(Waker::wake);
             let (macs, hashes): (Vec<_>, _) =
                 batch.into_iter().partition(|e| e.input.key.is_some());
-            hash(engine, &hashes);
-            authenticate(engine, &macs);
+            hash(engine, config.algorithm, &hashes);
+            authenticate(engine, config.algorithm, &macs);
             // Inputs are wiped before the lock is taken again.
             drop((hashes, macs));
             queue = lock(&self.queue);
@@ -382,30 +406,41 @@ impl Shared {
     }
 }
 
-fn hash(engine: &Engine, batch: &[Entry]) {
+fn hash(engine: &Engine, algorithm: Algorithm, batch: &[Entry]) {
+    if algorithm.is_tree() {
+        return keep_each(batch, algorithm);
+    }
+    let start = Midstate::new(algorithm);
     let messages: Vec<&[u8]> = batch.iter().map(|entry| &entry.input.message[..]).collect();
-    let mut digests = vec![[0; 32]; batch.len()];
-    let messages = Messages::slices(&messages);
-    let done = engine.hash_many(&Midstate::default(), &messages, &mut digests);
+    let mut digests = vec![0; batch.len() * start.digest_len()];
+    let done = engine.hash_many(&start, &Messages::slices(&messages), &mut digests);
     done.expect("as many results as messages");
-    keep(batch, &mut digests);
+    keep(batch, &mut digests, start.digest_len());
 }
 
-fn authenticate(engine: &Engine, batch: &[Entry]) {
+fn authenticate(engine: &Engine, algorithm: Algorithm, batch: &[Entry]) {
+    if algorithm != Algorithm::Sm3 {
+        return keep_each(batch, algorithm);
+    }
     let keys: Vec<&[u8]> =
         batch.iter().map(|e| e.input.key.as_deref().unwrap_or_default()).collect();
     let messages: Vec<&[u8]> = batch.iter().map(|entry| &entry.input.message[..]).collect();
     let mut macs = vec![[0; 32]; batch.len()];
     let (keys, messages) = (Messages::slices(&keys), Messages::slices(&messages));
     engine.hmac_many(&keys, &messages, &mut macs).expect("as many results as messages and keys");
-    keep(batch, &mut macs);
+    keep(batch, macs.as_flattened_mut(), sm3::DIGEST_LEN);
 }
 
-fn keep(batch: &[Entry], digests: &mut [[u8; 32]]) {
-    for (entry, digest) in batch.iter().zip(&*digests) {
-        entry.promise.keep(Ok(*digest));
+fn keep(batch: &[Entry], digests: &mut [u8], digest_len: usize) {
+    for (entry, digest) in batch.iter().zip(digests.chunks_exact(digest_len)) {
+        entry.promise.keep(Ok(Digest::new(digest).expect("of the usual length")));
     }
-    digests.as_flattened_mut().zeroize();
+    digests.zeroize();
+}
+
+/// Keeps every promise by itself.
+fn keep_each(batch: &[Entry], algorithm: Algorithm) {
+    batch.iter().for_each(|entry| entry.promise.keep(Ok(entry.input.alone(algorithm))));
 }
 
 /// Says that the thread has ended, also if by a panic: nothing waits for it in vain.
@@ -433,7 +468,7 @@ impl BatchFuture {
     ///
     /// # Panics
     /// If the future has been polled to its end before.
-    pub fn wait(mut self) -> Result<[u8; 32], Closed> {
+    pub fn wait(mut self) -> Result<Digest, Closed> {
         struct Unpark(Thread);
         impl Wake for Unpark {
             fn wake(self: Arc<Self>) {
@@ -456,7 +491,7 @@ impl BatchFuture {
 }
 
 impl Future for BatchFuture {
-    type Output = Result<[u8; 32], Closed>;
+    type Output = Result<Digest, Closed>;
 
     /// # Panics
     /// If the future has been polled to its end before.

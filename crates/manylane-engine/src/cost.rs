@@ -57,10 +57,6 @@ const LATENCY: f64 = 60e-6;
 /// Part of the estimated time of a batch that the longest message given to a GPU may take.
 const LONGEST: f64 = 0.25;
 
-/// Clocks that a GPU thread, which has one message, takes for a byte: the rounds depend on one another,
-/// and it waits for each operation. Measured on Hopper: 8128 bytes more take 218 µs more at 1.98 GHz.
-const CLOCKS_PER_BYTE: f64 = 53.0;
-
 /// Time from which on a measured rate is not an accident of when threads look.
 const MEASURED: f64 = 1e-3;
 
@@ -277,9 +273,9 @@ impl Situation<'_> {
 }
 
 /// What a GPU thread hashes of one message in a second, in bytes.
-pub(crate) fn chain_rate(clock_khz: u32) -> f64 {
+pub(crate) fn chain_rate(clock_khz: u32, clocks_per_byte: f64) -> f64 {
     // Emulated devices may have no clock.
-    f64::from(clock_khz.max(100_000)) * 1e3 / CLOCKS_PER_BYTE
+    f64::from(clock_khz.max(100_000)) * 1e3 / clocks_per_byte
 }
 
 /// The length from which messages stay on the CPU, in a batch that takes about `seconds`.

@@ -12,12 +12,14 @@ use std::{
 
 use manylane::{
     Messages,
+    hash::{self, Lanes, Midstate},
     sm2::{PublicKey, Sealed, SecretKey},
-    sm3::{self, Lanes, Midstate},
+    sm3,
 };
 
 use crate::{
     Config, Done, Error, Explanation, Function, Piece, PipeError, Progress, Share, Source,
+    class::Class,
     fleet::Fleet,
     pipe, plan,
     runtime::{Pool, lock},
@@ -25,10 +27,7 @@ use crate::{
     together::{self, Crew, Job},
 };
 
-/// What a message costs beyond its length, in bytes: the padding block.
-const HASH_EXTRA: u64 = 64;
-
-/// The same for HMAC: its two key blocks and two padding blocks, one of them with the digest.
+/// What a message costs beyond its length for HMAC-SM3, in bytes: its two key blocks and two padding blocks, one of them with the digest.
 const HMAC_EXTRA: u64 = 256;
 
 /// Threads at most: so many for each core, or [`MOST`] if that is more. Further ones help nowhere,
@@ -48,8 +47,6 @@ const WORTH_A_GPU: f64 = 250e-6;
 pub struct Engine {
     threads: NonZeroUsize,
     threads_asked: bool,
-    /// Messages that a thread takes side by side.
-    lanes: usize,
     pool: Pool,
     fleet: Arc<Fleet>,
 }
@@ -64,13 +61,11 @@ impl Engine {
         let all = || available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let most = all().saturating_mul(MOST_PER_CORE).max(MOST);
         let threads = config.threads.unwrap_or_else(all).min(most);
-        let lanes = Lanes::new().count();
         Ok(Engine {
             threads,
             threads_asked: config.threads.is_some(),
-            lanes,
             pool: Pool::new(threads.get() - 1),
-            fleet: Fleet::new(config.device, config.ring, threads.get(), lanes)?,
+            fleet: Fleet::new(config.device, config.ring, threads.get())?,
         })
     }
 
@@ -101,37 +96,40 @@ impl Engine {
         self.fleet.warnings()
     }
 
-    /// SM3 of each message after the midstate's prefix, in order, into `out`; as
-    /// [`sm3::hash_many_after`], on all threads where that is faster.
+    /// The digest of each message after the midstate's prefix, in order and one after another, into `out`; as
+    /// [`hash::hash_many`], on all threads where that is faster.
+    ///
+    /// ```
+    /// use manylane::{Messages, hash::{Algorithm, Midstate}, sm3};
+    /// use manylane_engine::Engine;
+    ///
+    /// let mut digests = [[0; 32]; 2];
+    /// let start = Midstate::new(Algorithm::Sm3);
+    /// let messages = Messages::slices(&[b"one", b"other"]);
+    /// Engine::global().hash_many(&start, &messages, digests.as_flattened_mut())?;
+    /// assert_eq!(digests[1], sm3::hash(b"other"));
+    /// # Ok::<(), manylane::Error>(())
+    /// ```
     ///
     /// Page-locked messages are read by GPUs where they are; should one hang, it may still read them
     /// when this has returned, so they must stay mapped as long as the process.
     ///
     /// # Errors
-    /// [`manylane::Error::OutputLength`] unless `out.len() == messages.len()`.
+    /// [`manylane::Error::OutputLength`] unless `out` has [`digest_len`](Midstate::digest_len) bytes for each
+    /// message.
     pub fn hash_many(
         &self,
         start: &Midstate,
         messages: &Messages,
-        out: &mut [[u8; 32]],
+        out: &mut [u8],
     ) -> Result<(), manylane::Error> {
-        let parts = plan::parts(messages, HASH_EXTRA, self.threads(), self.lanes);
-        if out.len() != messages.len() {
-            return sm3::hash_many_after(start, messages, out);
+        let len = start.digest_len();
+        if len == 0 || messages.len().checked_mul(len) != Some(out.len()) {
+            return hash::hash_many(start, messages, out);
         }
-        if self.together(Job::Hash(start), messages, HASH_EXTRA, out) {
-            return Ok(());
-        }
-        self.alone(messages, || {
-            if parts.len() == 1 {
-                return sm3::hash_many_after(start, messages, out);
-            }
-            self.spread(&parts, out, |part, out| {
-                let messages = messages.range(part.start, part.end);
-                sm3::hash_many_after(start, &messages, out).expect("as many results as messages");
-            });
-            Ok(())
-        })
+        let (extra, lanes) = (Class::of(start).extra(), Lanes::new(start).count());
+        self.compute(Job::Hash(start), messages, (extra, lanes), out);
+        Ok(())
     }
 
     /// HMAC-SM3 of each message under its own key, in order, into `out`; as [`sm3::hmac_many`], on
@@ -146,25 +144,33 @@ impl Engine {
         messages: &Messages,
         out: &mut [[u8; 32]],
     ) -> Result<(), manylane::Error> {
-        let parts = plan::parts(messages, HMAC_EXTRA, self.threads(), self.lanes);
         if keys.len() != messages.len() || out.len() != messages.len() {
             return sm3::hmac_many(keys, messages, out);
         }
-        if self.together(Job::Hmac(*keys), messages, HMAC_EXTRA, out) {
-            return Ok(());
+        let lanes = sm3::Lanes::new().count();
+        self.compute(Job::Hmac(*keys), messages, (HMAC_EXTRA, lanes), out.as_flattened_mut());
+        Ok(())
+    }
+
+    /// Computes a batch on all devices that it pays for. A message costs `extra` beyond its length, and a thread
+    /// takes `lanes` of them side by side.
+    fn compute<'a>(
+        &self,
+        job: Job<'a>,
+        messages: &Messages<'a>,
+        (extra, lanes): (u64, usize),
+        out: &'a mut [u8],
+    ) {
+        if self.together(job, messages, (extra, lanes), out) {
+            return;
         }
-        self.alone(messages, || {
-            if parts.len() == 1 {
-                return sm3::hmac_many(keys, messages, out);
-            }
-            self.spread(&parts, out, |part, out| {
-                let keys = keys.range(part.start, part.end);
-                let messages = messages.range(part.start, part.end);
-                sm3::hmac_many(&keys, &messages, out)
-                    .expect("as many keys and results as messages");
-            });
-            Ok(())
-        })
+        let parts = plan::parts(messages, extra, self.threads(), lanes);
+        self.alone(messages, || match parts.len() {
+            1 => job.compute(messages, 0, out),
+            _ => self.spread(&parts, job.digest_len(), out, |part, out| {
+                job.compute(messages, part.start, out);
+            }),
+        });
     }
 
     /// Encrypts a message where it lies, M into C2; as [`PublicKey::encrypt_in_place`], on two threads
@@ -220,6 +226,7 @@ impl Engine {
     ///
     /// ```
     /// use std::ops::ControlFlow;
+    /// use manylane::hash::Algorithm;
     /// use manylane_engine::{Engine, Function, Progress, Source};
     ///
     /// struct Text(&'static str);
@@ -232,9 +239,10 @@ impl Engine {
     /// }
     ///
     /// let texts = ["a", "b", "abc"].map(Text);
-    /// let all = Engine::global().hash_sources(&Function::hash(), &Progress::new(), texts, |done| {
+    /// let function = Function::hash(Algorithm::Sha3_256);
+    /// let all = Engine::global().hash_sources(&function, &Progress::new(), texts, |done| {
     ///     let summary = done.result.expect("memory can be read");
-    ///     assert_eq!(summary.digest, manylane::sm3::hash(done.source.0.as_bytes()));
+    ///     assert_eq!(summary.digest, function.of(done.source.0.as_bytes()));
     ///     ControlFlow::<()>::Continue(())
     /// });
     /// assert!(all.is_continue());
@@ -303,26 +311,27 @@ impl Engine {
         &self,
         job: Job<'a>,
         messages: &Messages<'a>,
-        extra: u64,
-        out: &'a mut [[u8; 32]],
+        (extra, lanes): (u64, usize),
+        out: &mut [u8],
     ) -> bool {
         let fleet = &self.fleet;
         if !fleet.may_have_gpus() {
             return false;
         }
         let cost = (messages.total_bytes() + extra * messages.len() as u64) as f64;
-        let seconds = cost / (fleet.thread_rate.get() * self.threads() as f64);
+        let rate = fleet.thread_rates(job.class()).hashing.get();
+        let seconds = cost / (rate * self.threads() as f64);
         if fleet.with_cpus() && seconds < WORTH_A_GPU
-            || !fleet.takes_part(Duration::from_secs_f64(seconds))
+            || !fleet.takes_part(job.class(), Duration::from_secs_f64(seconds))
         {
             return false;
         }
-        together::run(&self.crew(), job, *messages, extra, out)
+        together::run(&self.crew(), job, *messages, (extra, lanes), out)
     }
 
     fn crew(&self) -> Crew<'_> {
-        let Engine { pool, fleet, lanes, .. } = self;
-        Crew { pool, fleet, threads: self.threads(), lanes: *lanes }
+        let Engine { pool, fleet, .. } = self;
+        Crew { pool, fleet, threads: self.threads() }
     }
 
     /// Does something on the CPU, and counts it.
@@ -334,18 +343,19 @@ impl Engine {
         result
     }
 
-    /// Does `work` on each part of `out`, on as many threads as there are parts.
+    /// Does `work` on each part of `out`, which has `digest_len` bytes a message, on as many threads as there are parts.
     fn spread(
         &self,
         parts: &[Range<usize>],
-        mut out: &mut [[u8; 32]],
-        work: impl Fn(&Range<usize>, &mut [[u8; 32]]) + Sync,
+        digest_len: usize,
+        mut out: &mut [u8],
+        work: impl Fn(&Range<usize>, &mut [u8]) + Sync,
     ) {
         let mut in_order: Vec<_> = parts.iter().enumerate().collect();
         in_order.sort_unstable_by_key(|(_, range)| range.start);
         let mut slices: Vec<_> = parts.iter().map(|_| None).collect();
         for (i, range) in in_order {
-            slices[i] = out.split_off_mut(..range.len());
+            slices[i] = out.split_off_mut(..range.len() * digest_len);
         }
         let tasks = Mutex::new(parts.iter().zip(slices));
         let next = || lock(&tasks).next();

@@ -13,10 +13,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use manylane_gpu::{DeviceId, Error, Gpu, Ring, RingConfig, Vendor, devices};
+use manylane::{
+    hash::{Algorithm, Lanes, Midstate},
+    sm3,
+};
+use manylane_gpu::{DeviceId, Error, Gpu, KernelSet, Ring, RingConfig, Vendor, devices};
 
 use crate::{
     Device,
+    class::Class,
     cost::{Backlog, GpuState, Rate, Situation, chain_rate},
     runtime::lock,
 };
@@ -66,11 +71,17 @@ pub struct Share {
     pub bytes: u64,
 }
 
+/// What CPU threads make of one class of functions.
+pub(crate) struct ThreadRates {
+    /// Cost a second of one thread.
+    pub(crate) hashing: Rate,
+    /// Cost a second of one that reads sources and hashes them.
+    pub(crate) reading: Rate,
+}
+
 /// What is known of sources that are read, kept from one run to the next: many last only
 /// milliseconds.
 pub(crate) struct Reading {
-    /// Cost a second of one thread that reads and hashes.
-    pub(crate) thread_rate: Rate,
     /// Cost a second of one thread that reads for a GPU.
     pub(crate) fill_rate: Rate,
     /// Microseconds of the fleet's clock when one last began to.
@@ -104,20 +115,31 @@ impl Counter {
 /// A GPU in use.
 pub(crate) struct Member {
     ring: Ring,
-    rate: Rate,
-    backlog: Mutex<Backlog>,
+    /// For each class of functions.
+    speeds: [Speed; Class::COUNT],
+    /// Index of the class that was measured last.
+    measured: AtomicUsize,
     pub(crate) done: Counter,
+    /// Kernels that could not be loaded.
+    refused: [AtomicBool; KernelSet::ALL.len()],
     /// Why it was given up.
     lost: OnceLock<Error>,
+}
+
+/// What a GPU makes of one class of functions.
+struct Speed {
+    rate: Rate,
+    backlog: Mutex<Backlog>,
 }
 
 impl Member {
     fn new(ring: Ring) -> Self {
         Member {
             ring,
-            rate: Rate::new(GUESS),
-            backlog: Mutex::default(),
+            speeds: [(); _].map(|()| Speed { rate: Rate::new(GUESS), backlog: Mutex::default() }),
+            measured: AtomicUsize::new(0),
             done: Counter::default(),
+            refused: Default::default(),
             lost: OnceLock::new(),
         }
     }
@@ -140,38 +162,54 @@ impl Member {
     }
 
     /// What it hashes of one message in a second, in bytes.
-    pub(crate) fn chain_rate(&self) -> f64 {
-        chain_rate(self.ring.gpu().info().clock_khz)
+    pub(crate) fn chain_rate(&self, class: Class) -> f64 {
+        chain_rate(self.ring.gpu().info().clock_khz, class.clocks_per_byte())
     }
 
-    /// Its rate, if it has been measured.
+    /// Its rate for what it was last measured with, if it was.
     pub(crate) fn measured(&self) -> Option<f64> {
-        Some(self.rate.get()).filter(|&rate| rate != GUESS)
+        let last = &self.speeds[self.measured.load(Relaxed)];
+        Some(last.rate.get()).filter(|&rate| rate != GUESS)
+    }
+
+    fn speed(&self, class: Class) -> &Speed {
+        &self.speeds[class.index()]
     }
 
     /// As the plan sees it. `usual` is the length of a message, `most` the cost of a full slot.
-    pub(crate) fn state(&self, now: f64, usual: f64, staged: bool, most: f64) -> GpuState {
-        let chain = usual / self.chain_rate();
+    pub(crate) fn state(
+        &self,
+        class: Class,
+        now: f64,
+        usual: f64,
+        staged: bool,
+        most: f64,
+    ) -> GpuState {
+        let chain = usual / self.chain_rate(class);
         // Each message has one thread: long ones leave most of a GPU idle.
         let config = self.ring.config();
         let at_a_time = (config.slot_bytes as f64 / usual.max(1.0)).max(1.0) * config.slots as f64;
-        let rate = self.rate.get().min(at_a_time * self.chain_rate());
-        let back = lock(&self.backlog).end(now, rate);
+        let Speed { rate, backlog } = self.speed(class);
+        let rate = rate.get().min(at_a_time * self.chain_rate(class));
+        let back = lock(backlog).end(now, rate);
         GpuState { rate, back, chain, staged, most, slots: config.slots as f64 }
     }
 
-    pub(crate) fn took(&self, now: f64, cost: u64, usual: f64, fill_time: f64) {
-        lock(&self.backlog).took(now, cost, usual / self.chain_rate(), fill_time);
+    pub(crate) fn took(&self, class: Class, now: f64, cost: u64, usual: f64, fill_time: f64) {
+        let chain = usual / self.chain_rate(class);
+        lock(&self.speed(class).backlog).took(now, cost, chain, fill_time);
     }
 
     /// Something that was taken for it did not go there.
-    pub(crate) fn returned(&self, cost: u64) {
-        lock(&self.backlog).returned(cost);
+    pub(crate) fn returned(&self, class: Class, cost: u64) {
+        lock(&self.speed(class).backlog).returned(cost);
     }
 
-    pub(crate) fn back(&self, now: f64, cost: u64) {
-        if let Some((cost, seconds)) = lock(&self.backlog).back(now, cost) {
-            self.rate.measured(cost, seconds);
+    pub(crate) fn back(&self, class: Class, now: f64, cost: u64) {
+        let Speed { rate, backlog } = self.speed(class);
+        if let Some((cost, seconds)) = lock(backlog).back(now, cost) {
+            rate.measured(cost, seconds);
+            self.measured.store(class.index(), Relaxed);
         }
     }
 }
@@ -193,16 +231,19 @@ pub(crate) struct Fleet {
     members: RwLock<Arc<[Arc<Member>]>>,
     /// How often `members` has changed.
     version: AtomicUsize,
-    opening: Mutex<Option<JoinHandle<()>>>,
+    /// Threads that open GPUs or load kernels there.
+    opening: Mutex<Vec<JoinHandle<()>>>,
     /// Whether it has been begun.
     opened: AtomicBool,
+    /// Kernels that there is work for, beside those that every ring has.
+    wanted: [AtomicBool; KernelSet::ALL.len()],
     /// Whether the engine is going.
     abandoned: AtomicBool,
     /// Nanoseconds that the CPU has worked alone.
     worked: AtomicU64,
     pub(crate) cpu: Counter,
-    /// Cost a second of a CPU thread.
-    pub(crate) thread_rate: Rate,
+    /// Of a CPU thread, for each class of functions.
+    thread_rates: [ThreadRates; Class::COUNT],
     /// Cost a second that a CPU thread sends to a GPU that has to be copied for it.
     pub(crate) fill_rate: Rate,
     /// The same for files and other sources.
@@ -213,14 +254,18 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Opens what has to be there from the beginning. `lanes` is what each of the CPU's
-    /// `threads` has.
+    /// Opens what has to be there from the beginning. The CPU has so many `threads`.
     pub(crate) fn new(
         device: Device,
         config: Option<RingConfig>,
         threads: usize,
-        lanes: usize,
     ) -> Result<Arc<Fleet>, crate::Error> {
+        let sm3 = sm3::Lanes::new().count();
+        let sha3 = Lanes::new(&Midstate::new(Algorithm::Sha3_256)).count();
+        let rates = |class: Class| {
+            let guess = class.guess(if class == Class::SM3 { sm3 } else { sha3 });
+            ThreadRates { hashing: Rate::new(guess), reading: Rate::new(guess) }
+        };
         let fleet = Arc::new(Fleet {
             device,
             config: config.unwrap_or_else(|| ring_config(threads)),
@@ -230,16 +275,13 @@ impl Fleet {
             version: AtomicUsize::new(0),
             opening: Mutex::default(),
             opened: AtomicBool::new(false),
+            wanted: Default::default(),
             abandoned: AtomicBool::new(false),
             worked: AtomicU64::new(0),
             cpu: Counter::default(),
-            thread_rate: Rate::new(0.14e9 * lanes as f64),
+            thread_rates: Class::all().map(rates),
             fill_rate: Rate::new(FILL_RATE),
-            reading: Reading {
-                thread_rate: Rate::new(0.14e9 * lanes as f64),
-                fill_rate: Rate::new(FILL_RATE),
-                filled: AtomicU64::new(0),
-            },
+            reading: Reading { fill_rate: Rate::new(FILL_RATE), filled: AtomicU64::new(0) },
             notes: Mutex::default(),
             warnings: Mutex::default(),
         });
@@ -261,8 +303,14 @@ impl Fleet {
         }
         let member = Arc::new(Member::new(Ring::new(&gpu, self.config.clone())?));
         let mut members = self.members.write().unwrap_or_else(|e| e.into_inner());
-        *members = members.iter().cloned().chain([member]).collect();
+        *members = members.iter().cloned().chain([Arc::clone(&member)]).collect();
+        drop(members);
         self.version.fetch_add(1, SeqCst);
+        // After that, so that whoever wants kernels from now on either finds this GPU or is found here.
+        for set in KernelSet::ALL.into_iter().filter(|set| self.wanted[*set as usize].load(SeqCst))
+        {
+            self.load(&member, set);
+        }
         Ok(())
     }
 
@@ -296,6 +344,54 @@ impl Fleet {
         }
     }
 
+    /// Loads kernels on a GPU, unless it has them or refused them before.
+    fn load(&self, member: &Member, set: KernelSet) {
+        let refused = &member.refused[set as usize];
+        if member.ring.has(set) || refused.load(SeqCst) || self.abandoned.load(SeqCst) {
+            return;
+        }
+        if let Err(error) = member.ring.load(set) {
+            let text = format!("{} is not used for {set}: {}", member.id(), on_one_line(&error));
+            if !refused.swap(true, SeqCst) {
+                lock(&self.notes).push(text.clone());
+                lock(&self.warnings).push(text);
+            }
+        }
+        // For those who look which GPUs they may use.
+        self.version.fetch_add(1, SeqCst);
+    }
+
+    /// Sees to it that GPUs have these kernels: at once where they do all the work, else beside it.
+    pub(crate) fn prepare(self: &Arc<Self>, set: KernelSet) {
+        if !self.is_ours() || self.wanted[set as usize].swap(true, SeqCst) {
+            return;
+        }
+        let fleet = Arc::clone(self);
+        let load = move || fleet.all().iter().for_each(|member| fleet.load(member, set));
+        if !self.with_cpus() {
+            load();
+        } else if self.version() > 0 {
+            self.begin(&format!("kernels of {set} are not loaded"), load);
+        }
+    }
+
+    /// Does something beside the work; says what does not happen where there is no thread for it.
+    fn begin(&self, otherwise: &str, work: impl FnOnce() + Send + 'static) -> bool {
+        let thread = thread::Builder::new().name("manylane-gpus".to_owned()).spawn(work);
+        match thread {
+            Ok(thread) => {
+                lock(&self.opening).push(thread);
+                true
+            }
+            Err(error) => {
+                let text = format!("{otherwise}: no thread for it: {error}");
+                lock(&self.notes).push(text.clone());
+                lock(&self.warnings).push(text);
+                false
+            }
+        }
+    }
+
     /// Whether this is the process that made it: GPU drivers do not survive a `fork`, and locks
     /// may be held for ever in a child.
     fn is_ours(&self) -> bool {
@@ -314,14 +410,21 @@ impl Fleet {
         self.fill_rate.measured((FILL_RATE * TIME) as u64, TIME);
     }
 
+    /// What CPU threads make of functions of that class.
+    pub(crate) fn thread_rates(&self, class: Class) -> &ThreadRates {
+        &self.thread_rates[class.index()]
+    }
+
     /// What the plan knows beside what is left and who takes part.
     pub(crate) fn situation<'a>(
         &self,
+        class: Class,
         left: f64,
         threads: f64,
         gpus: &'a [GpuState],
     ) -> Situation<'a> {
-        let (thread_rate, fill_rate) = (self.thread_rate.get(), self.fill_rate.get());
+        let thread_rate = self.thread_rates(class).hashing.get();
+        let fill_rate = self.fill_rate.get();
         Situation { left, thread_rate, fill_rate, threads, gpus }
     }
 
@@ -341,13 +444,18 @@ impl Fleet {
         self.version.load(SeqCst)
     }
 
-    /// GPUs to be used now.
-    pub(crate) fn members(&self) -> Vec<Arc<Member>> {
+    /// GPUs to be used now for functions of that class.
+    pub(crate) fn members(&self, class: Class) -> Vec<Arc<Member>> {
         if !self.is_ours() {
             return Vec::new();
         }
-        let members = self.members.read().unwrap_or_else(|e| e.into_inner());
-        members.iter().filter(|member| !member.is_lost()).cloned().collect()
+        let can = |member: &Arc<Member>| !member.is_lost() && member.ring.has(class.kernels());
+        self.all().iter().filter(|member| can(member)).cloned().collect()
+    }
+
+    /// All that were opened.
+    fn all(&self) -> Arc<[Arc<Member>]> {
+        Arc::clone(&self.members.read().unwrap_or_else(|e| e.into_inner()))
     }
 
     /// Whether it is worth asking [`takes_part`](Self::takes_part).
@@ -357,32 +465,28 @@ impl Fleet {
             && (self.version() > 0 || self.device == Device::Auto)
     }
 
-    /// Whether GPUs take part, or may soon, in work that takes the CPU that long; if it pays,
-    /// begins to open them.
-    pub(crate) fn takes_part(self: &Arc<Self>, foreseen: Duration) -> bool {
+    /// Whether GPUs take part, or may soon, in work of that class that takes the CPU that long; if it pays,
+    /// begins to open them, and to load its kernels there.
+    pub(crate) fn takes_part(self: &Arc<Self>, class: Class, foreseen: Duration) -> bool {
         if self.device == Device::Cpu || !self.is_ours() {
             return false;
         }
-        if self.device == Device::Auto && !self.opened.load(SeqCst) {
+        let is_asked_for = self.device != Device::Auto;
+        if is_asked_for || self.is_worth_opening(foreseen) {
+            self.prepare(class.kernels());
+        }
+        if !is_asked_for && !self.opened.load(SeqCst) {
             if !self.is_worth_opening(foreseen) || self.opened.swap(true, SeqCst) {
                 return false;
             }
             let fleet = Arc::clone(self);
-            let name = "manylane-gpus".to_owned();
-            let open = move || fleet.open_all();
-            match thread::Builder::new().name(name).spawn(open) {
-                Ok(thread) => *lock(&self.opening) = Some(thread),
-                Err(error) => {
-                    let text = format!("GPUs are not looked for: no thread for it: {error}");
-                    lock(&self.notes).push(text.clone());
-                    lock(&self.warnings).push(text);
-                    return false;
-                }
-            }
-            return true;
+            return self.begin("GPUs are not looked for", move || fleet.open_all());
         }
-        let is_opening = lock(&self.opening).as_ref().is_some_and(|thread| !thread.is_finished());
-        is_opening || !self.members().is_empty()
+        let mut opening = lock(&self.opening);
+        opening.retain(|thread| !thread.is_finished());
+        let is_opening = !opening.is_empty();
+        drop(opening);
+        is_opening || !self.members(class).is_empty()
     }
 
     /// Whether it pays to open GPUs before work that takes the CPU that long.
@@ -420,8 +524,7 @@ impl Fleet {
     pub(crate) fn shares(&self) -> Vec<Share> {
         let mut shares = vec![self.cpu.share("cpu".to_owned())];
         if self.is_ours() {
-            let members = self.members.read().unwrap_or_else(|e| e.into_inner());
-            shares.extend(members.iter().map(|m| m.done.share(m.id().to_string())));
+            shares.extend(self.all().iter().map(|m| m.done.share(m.id().to_string())));
         }
         shares
     }
@@ -432,8 +535,7 @@ impl Fleet {
             let why = "a forked process computes without the GPUs of its parent".to_owned();
             return (Vec::new(), vec![why]);
         }
-        let members: Vec<_> =
-            self.members.read().unwrap_or_else(|e| e.into_inner()).iter().cloned().collect();
+        let members = self.all().to_vec();
         let mut why = lock(&self.notes).clone();
         match self.device {
             Device::Cpu => why.push("processor cores only, as asked for".to_owned()),
@@ -464,8 +566,8 @@ impl Fleet {
     pub(crate) fn close(&self) {
         if self.is_ours() {
             self.abandoned.store(true, SeqCst);
-            if let Some(thread) = lock(&self.opening).take() {
-                let since = Instant::now();
+            let since = Instant::now();
+            for thread in std::mem::take(&mut *lock(&self.opening)) {
                 while !thread.is_finished() && since.elapsed() < CLOSING {
                     thread::sleep(Duration::from_millis(1));
                 }

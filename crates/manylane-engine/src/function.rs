@@ -2,16 +2,20 @@
 
 use std::fmt;
 
-use manylane::sm3::{self, Midstate};
+use manylane::hash::{Algorithm, Digest, Hasher, MAX_BLOCK_LEN, MAX_DIGEST_LEN, Midstate};
 use zeroize::Zeroize;
 
-/// What [`Engine::hash_sources`](crate::Engine::hash_sources) computes of each source: SM3, SM3
-/// after a common prefix, or HMAC-SM3 under one key.
+/// What [`Engine::hash_sources`](crate::Engine::hash_sources) computes of each source: a hash function, the
+/// same after a common prefix, or HMAC under one key.
 ///
 /// ```
+/// use manylane::hash::{self, Algorithm};
 /// use manylane_engine::Function;
 ///
-/// let mac = Function::hmac(b"key").of(b"message");
+/// let digest = Function::hash(Algorithm::Sha3_256).of(b"message");
+/// assert_eq!(digest, hash::hash(Algorithm::Sha3_256, b"message"));
+///
+/// let mac = Function::hmac(Algorithm::Sm3, b"key").of(b"message");
 /// # use manylane::{Messages, sm3};
 /// # let (keys, messages): ([&[u8]; 1], [&[u8]; 1]) = ([b"key"], [b"message"]);
 /// # let mut macs = [[0; 32]];
@@ -19,7 +23,7 @@ use zeroize::Zeroize;
 /// assert_eq!(mac, macs[0]);
 /// # Ok::<(), manylane::Error>(())
 /// ```
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Function {
     /// What every input continues.
     pub(crate) start: Midstate,
@@ -28,31 +32,53 @@ pub struct Function {
 }
 
 impl Function {
-    /// SM3.
-    pub fn hash() -> Self {
-        Function::default()
+    /// A hash function.
+    pub fn hash(algorithm: Algorithm) -> Self {
+        Function::hash_after(&Midstate::new(algorithm))
     }
 
-    /// SM3 of the midstate's prefix followed by the input.
+    /// The same with digests of `len` bytes.
+    ///
+    /// # Panics
+    /// If it has no digests of that length, or they are longer than
+    /// [`MAX_DIGEST_LEN`].
+    pub fn with_digest_len(algorithm: Algorithm, len: usize) -> Self {
+        Function::hash_after(&Midstate::with_digest_len(algorithm, len))
+    }
+
+    /// A hash function of the midstate's prefix followed by the input.
+    ///
+    /// # Panics
+    /// If its digests are longer than [`MAX_DIGEST_LEN`].
     pub fn hash_after(start: &Midstate) -> Self {
+        let len = start.digest_len();
+        assert!(len <= MAX_DIGEST_LEN, "digests of sources have at most {MAX_DIGEST_LEN} bytes");
         Function { start: start.clone(), outer: None }
     }
 
-    /// HMAC-SM3 (RFC 2104) under `key`, of any length. Only the two midstates that HMAC needs are
-    /// kept of it, and they are wiped on drop.
-    pub fn hmac(key: &[u8]) -> Self {
-        let mut digest = [0; sm3::DIGEST_LEN];
-        let key = if key.len() > sm3::BLOCK_LEN {
-            digest = sm3::hash(key);
-            &digest
+    /// HMAC (RFC 2104) with that function under `key`, of any length. Only the two midstates that HMAC needs
+    /// are kept of it, and they are wiped on drop.
+    ///
+    /// # Panics
+    /// If there is [none](Algorithm::has_hmac) with that function.
+    pub fn hmac(algorithm: Algorithm, key: &[u8]) -> Self {
+        assert!(algorithm.has_hmac(), "no HMAC with {algorithm}");
+        let start = Midstate::new(algorithm);
+        let block_len = start.block_len();
+        let mut digest = [0; MAX_DIGEST_LEN];
+        let key = if key.len() > block_len {
+            let digest = &mut digest[..start.digest_len()];
+            start.finish(key, digest);
+            digest
         } else {
             key
         };
-        let mut block = [0; sm3::BLOCK_LEN];
+        let mut block = [0; MAX_BLOCK_LEN];
+        let block = &mut block[..block_len];
         let mut after = |pad: u8| {
             block.fill(pad);
             block.iter_mut().zip(key).for_each(|(b, k)| *b ^= k);
-            Midstate::after(&block)
+            start.then(block)
         };
         let function = Function { start: after(0x36), outer: Some(after(0x5c)) };
         block.zeroize();
@@ -61,16 +87,23 @@ impl Function {
     }
 
     /// The result for one input that is in memory, on the calling thread.
-    pub fn of(&self, input: &[u8]) -> [u8; sm3::DIGEST_LEN] {
-        self.finish(self.start.finish(input))
+    pub fn of(&self, input: &[u8]) -> Digest {
+        let mut hasher = self.hasher();
+        hasher.update(input);
+        self.finish(hasher.finish())
+    }
+
+    /// A stream for one input, whose digest is to be [finished](Self::finish).
+    pub(crate) fn hasher(&self) -> Hasher {
+        self.start.clone().into()
     }
 
     /// The result, from the digest of the start's prefix and the input.
-    pub(crate) fn finish(&self, mut digest: [u8; sm3::DIGEST_LEN]) -> [u8; sm3::DIGEST_LEN] {
+    pub(crate) fn finish(&self, mut digest: Digest) -> Digest {
         match &self.outer {
             None => digest,
             Some(outer) => {
-                let result = outer.finish(&digest);
+                let result = outer.digest(&digest);
                 digest.zeroize();
                 result
             }

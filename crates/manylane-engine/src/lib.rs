@@ -18,6 +18,7 @@
 //! made by `fork` gets its own.
 
 mod batcher;
+mod class;
 mod config;
 mod cost;
 mod engine;

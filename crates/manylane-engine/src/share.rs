@@ -108,10 +108,50 @@ impl<'a> Weights<'a> {
     }
 }
 
+/// Room for digests of one length, one after another.
+pub(crate) struct Digests<'a> {
+    bytes: &'a mut [u8],
+    /// Bytes of each, at least one.
+    each: usize,
+}
+
+impl<'a> Digests<'a> {
+    /// # Panics
+    /// Unless the room is that of a number of digests.
+    pub(crate) fn new(bytes: &'a mut [u8], each: usize) -> Self {
+        assert!(bytes.len().is_multiple_of(each), "room for digests of {each} bytes");
+        Digests { bytes, each }
+    }
+
+    /// How many there is room for.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() / self.each
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Keeps the room for the first `count`, and gives the rest.
+    pub(crate) fn split_off(&mut self, count: usize) -> Digests<'a> {
+        let (kept, rest) = std::mem::take(&mut self.bytes).split_at_mut(count * self.each);
+        self.bytes = kept;
+        Digests { bytes: rest, each: self.each }
+    }
+
+    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+        self.bytes
+    }
+
+    fn into_bytes(self) -> &'a mut [u8] {
+        self.bytes
+    }
+}
+
 /// Messages next to each other that belong to whoever has this, and where their digests go.
 pub(crate) struct Part<'a> {
     pub(crate) first: usize,
-    pub(crate) out: &'a mut [[u8; 32]],
+    pub(crate) out: Digests<'a>,
 }
 
 impl<'a> Part<'a> {
@@ -121,15 +161,12 @@ impl<'a> Part<'a> {
 
     /// Keeps the first `count` messages, and gives the others.
     pub(crate) fn split_off(&mut self, count: usize) -> Part<'a> {
-        let first = self.first + count;
-        let (kept, rest) = std::mem::take(&mut self.out).split_at_mut(count);
-        self.out = kept;
-        Part { first, out: rest }
+        Part { first: self.first + count, out: self.out.split_off(count) }
     }
 }
 
 /// Long messages that one CPU thread hashes side by side.
-pub(crate) type Group<'a> = Vec<(usize, &'a mut [u8; 32])>;
+pub(crate) type Group<'a> = Vec<(usize, &'a mut [u8])>;
 
 /// What nobody has taken.
 pub(crate) struct Board<'a> {
@@ -147,7 +184,7 @@ impl<'a> Board<'a> {
     pub(crate) fn new(
         weights: &Weights,
         long: &[usize],
-        out: &'a mut [[u8; 32]],
+        out: Digests<'a>,
         threads: usize,
         lanes: usize,
     ) -> Self {
@@ -158,7 +195,7 @@ impl<'a> Board<'a> {
             let mut tail = rest.split_off(index - rest.first);
             board.put(weights, rest);
             rest = tail.split_off(1);
-            alone.push((index, &mut tail.out[0]));
+            alone.push((index, tail.out.into_bytes()));
         }
         board.put(weights, rest);
         // Few get a thread each, as a stream; many do better side by side.
@@ -193,7 +230,9 @@ impl<'a> Board<'a> {
     pub(crate) fn refuse(&mut self, weights: &Weights, mut part: Part<'a>) {
         let rest = part.split_off(1);
         self.put(weights, rest);
-        self.groups.extend(part.out.first_mut().map(|out| vec![(part.first, out)]));
+        if !part.out.is_empty() {
+            self.groups.push_back(vec![(part.first, part.out.into_bytes())]);
+        }
     }
 
     pub(crate) fn take_group(&mut self) -> Option<Group<'a>> {
@@ -262,8 +301,9 @@ mod tests {
             let expected: Vec<_> =
                 (0..lengths.len()).filter(|&i| lengths[i] as u64 >= limit).collect();
             prop_assert_eq!(&long, &expected);
-            let mut out = vec![[0; 32]; lengths.len()];
-            let mut board = Board::new(&weights, &long, &mut out, 3, 4);
+            let mut out = vec![0; 28 * lengths.len()];
+            let out = Digests::new(&mut out, 28);
+            let mut board = Board::new(&weights, &long, out, 3, 4);
             let mut seen = vec![0; lengths.len()];
             while let Some(group) = board.take_group() {
                 prop_assert!(group.len() <= 4);

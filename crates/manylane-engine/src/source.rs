@@ -8,6 +8,8 @@ use std::{
     },
 };
 
+use manylane::hash::Digest;
+
 /// Something to hash that is opened and read when its turn comes: a file by its name, say.
 ///
 /// All methods are called on the thread that hashes the source, and the reader is dropped there
@@ -99,7 +101,7 @@ impl<'a> Source for &'a [u8] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// What the [`Function`](crate::Function) makes of the source.
-    pub digest: [u8; 32],
+    pub digest: Digest,
     /// Bytes read.
     pub len: u64,
 }

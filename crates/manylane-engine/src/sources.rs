@@ -24,6 +24,8 @@ use std::{
     time::Duration,
 };
 
+use manylane::hash::Digest;
+
 use self::{
     gpus::Gpus,
     lanes::Worker,
@@ -162,7 +164,7 @@ where
     I: Iterator<Item = S> + Send,
 {
     let Crew { pool, fleet, threads, .. } = *crew;
-    let gpus = Gpus::new(fleet);
+    let gpus = Gpus::new(fleet, function);
     let run = Run {
         function,
         progress,
@@ -354,7 +356,7 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_one();
     }
 
-    fn summary(&self, digest: [u8; 32], len: u64) -> io::Result<Summary> {
+    fn summary(&self, digest: Digest, len: u64) -> io::Result<Summary> {
         Ok(Summary { digest: self.function.finish(digest), len })
     }
 }

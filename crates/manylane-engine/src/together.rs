@@ -16,16 +16,18 @@ use std::{
 
 use manylane::{
     Messages, Shape,
-    sm3::{self, Midstate},
+    hash::{self, Midstate},
+    sm3,
 };
 use manylane_gpu::{Error, Gpu, Pending, Slot, Start};
 use zeroize::Zeroize;
 
 use crate::{
+    class::Class,
     cost::{GpuState, Situation, longest},
     fleet::{Fleet, Member},
     runtime::{Pool, lock},
-    share::{Board, Group, Part, Weights},
+    share::{Board, Digests, Group, Part, Weights},
 };
 
 /// How long a thread that has nothing to do looks for news before it sleeps between looks.
@@ -54,6 +56,21 @@ pub(crate) enum Job<'a> {
 }
 
 impl<'a> Job<'a> {
+    pub(crate) fn class(self) -> Class {
+        match self {
+            Job::Hash(start) => Class::of(start),
+            Job::Hmac(_) => Class::SM3,
+        }
+    }
+
+    /// Bytes of each result.
+    pub(crate) fn digest_len(self) -> usize {
+        match self {
+            Job::Hash(start) => start.digest_len(),
+            Job::Hmac(_) => sm3::DIGEST_LEN,
+        }
+    }
+
     fn keys(self) -> Option<Messages<'a>> {
         match self {
             Job::Hash(_) => None,
@@ -62,12 +79,15 @@ impl<'a> Job<'a> {
     }
 
     /// Computes messages `first..`, as many as there is room for, on this thread.
-    fn compute(self, messages: &Messages, first: usize, out: &mut [[u8; 32]]) {
-        let end = first + out.len();
+    pub(crate) fn compute(self, messages: &Messages, first: usize, out: &mut [u8]) {
+        let end = first + out.len() / self.digest_len();
         let messages = messages.range(first, end);
         match self {
-            Job::Hash(start) => sm3::hash_many_after(start, &messages, out),
-            Job::Hmac(keys) => sm3::hmac_many(&keys.range(first, end), &messages, out),
+            Job::Hash(start) => hash::hash_many(start, &messages, out),
+            Job::Hmac(keys) => {
+                let macs = out.as_chunks_mut().0;
+                sm3::hmac_many(&keys.range(first, end), &messages, macs)
+            }
         }
         .expect("as many results as messages and keys");
     }
@@ -78,8 +98,6 @@ pub(crate) struct Crew<'r> {
     pub(crate) pool: &'r Pool,
     pub(crate) fleet: &'r Arc<Fleet>,
     pub(crate) threads: usize,
-    /// Messages that a thread takes side by side.
-    pub(crate) lanes: usize,
 }
 
 /// A batch on its way through a GPU.
@@ -99,6 +117,9 @@ struct Seen {
 struct Run<'r, 'a> {
     crew: &'r Crew<'r>,
     job: Job<'a>,
+    class: Class,
+    /// Messages that a thread takes side by side.
+    lanes: usize,
     messages: Messages<'a>,
     weights: Weights<'a>,
     /// Usual length of a message.
@@ -111,42 +132,46 @@ struct Run<'r, 'a> {
     open: AtomicUsize,
 }
 
-/// Computes all messages, as many as `out` has room for. `false`, and nothing done, if that is
-/// better left to the CPU alone.
+/// Computes all messages, as many as `out` has room for; a thread takes `lanes` of them side by side.
+/// `false`, and nothing done, if that is better left to the CPU alone.
 pub(crate) fn run<'a>(
     crew: &Crew,
     job: Job<'a>,
     messages: Messages<'a>,
-    extra: u64,
-    out: &'a mut [[u8; 32]],
+    (extra, lanes): (u64, usize),
+    out: &'a mut [u8],
 ) -> bool {
+    let class = job.class();
     let (fleet, count) = (crew.fleet, messages.len());
     fleet.doubt_fill_rate();
     let weights = Weights::new(messages, job.keys(), extra);
     let usual = messages.total_bytes() as f64 / count.max(1) as f64;
-    let members = fleet.members();
+    let members = fleet.members(class);
     let slot_bytes = members.iter().map(|m| m.ring().config().slot_bytes as u64).min();
     let slot_bytes = slot_bytes.unwrap_or(u64::MAX);
     let limit = if fleet.with_cpus() {
         let now = fleet.now();
-        let gpus: Vec<_> = members.iter().map(|m| m.state(now, usual, false, 1e9)).collect();
+        let gpus: Vec<_> = members.iter().map(|m| m.state(class, now, usual, false, 1e9)).collect();
         let threads = crew.threads as f64;
         let left = weights.cost(0, count) as f64;
-        let situation = fleet.situation(left, threads, &gpus);
-        let chain = members.iter().map(|m| m.chain_rate()).fold(50e6, f64::min);
+        let situation = fleet.situation(class, left, threads, &gpus);
+        let chain = members.iter().map(|m| m.chain_rate(class)).fold(50e6, f64::min);
         slot_bytes.min(longest(chain, situation.end()) as u64)
     } else {
         slot_bytes
     };
     let most = if fleet.with_cpus() { MOST_LONG } else { count };
     let Some(long) = weights.long(limit.max(1), most) else { return false };
-    if fleet.with_cpus() && count / (long.len() + 1) < 2 * crew.lanes {
+    if fleet.with_cpus() && count / (long.len() + 1) < 2 * lanes {
         return false;
     }
-    let board = Board::new(&weights, &long, out, crew.threads, crew.lanes);
+    let out = Digests::new(out, job.digest_len());
+    let board = Board::new(&weights, &long, out, crew.threads, lanes);
     let run = Run {
         crew,
         job,
+        class,
+        lanes,
         messages,
         weights,
         usual,
@@ -194,7 +219,7 @@ impl<'a> Run<'_, 'a> {
             let pinned = self.is_pinned(member.ring().gpu());
             (member, pinned)
         };
-        Seen { version, gpus: fleet.members().into_iter().map(with_pinned).collect() }
+        Seen { version, gpus: fleet.members(self.class).into_iter().map(with_pinned).collect() }
     }
 
     fn is_pinned(&self, gpu: &Gpu) -> bool {
@@ -220,13 +245,13 @@ impl<'a> Run<'_, 'a> {
         let Some(at) = flights.iter().take(LOOK_AT).position(is_back) else { return false };
         let flight = flights.remove(at).expect("just found");
         drop(flights);
-        let Flight { pending, part, cost, member } = flight;
+        let Flight { pending, mut part, cost, member } = flight;
         let fleet = self.crew.fleet;
-        member.back(fleet.now(), cost);
+        member.back(self.class, fleet.now(), cost);
         let count = part.out.len();
         let finished = match error {
             Some(error) => Err(error),
-            None => pending.finish(&mut *part.out),
+            None => pending.finish(part.out.bytes()),
         };
         match finished {
             Ok(_free) => {
@@ -249,7 +274,7 @@ impl<'a> Run<'_, 'a> {
         let state = |(member, pinned): &(Arc<Member>, bool)| {
             let config = member.ring().config();
             let most = config.slot_bytes as f64 + config.max_messages as f64 * self.extra;
-            member.state(now, self.usual, !pinned, most)
+            member.state(self.class, now, self.usual, !pinned, most)
         };
         seen.gpus.iter().filter(|(member, _)| !member.is_lost()).map(state).collect()
     }
@@ -258,7 +283,7 @@ impl<'a> Run<'_, 'a> {
         let Crew { fleet, threads, .. } = self.crew;
         let computing = fleet.with_cpus() || seen.gpus.iter().all(|(gpu, _)| gpu.is_lost());
         let threads = if computing { *threads as f64 } else { 0.0 };
-        fleet.situation(left as f64, threads, gpus)
+        fleet.situation(self.class, left as f64, threads, gpus)
     }
 
     /// Gives a GPU something to do, if one has room and it pays.
@@ -271,7 +296,7 @@ impl<'a> Run<'_, 'a> {
         let now = self.crew.fleet.now();
         for (i, (member, _)) in seen.gpus.iter().enumerate() {
             if !member.is_lost() {
-                order.push((member.state(now, self.usual, false, 0.0).back, i));
+                order.push((member.state(self.class, now, self.usual, false, 0.0).back, i));
             }
         }
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -305,15 +330,15 @@ impl<'a> Run<'_, 'a> {
         let config = member.ring().config();
         let most = config.slot_bytes as f64 + config.max_messages as f64 * self.extra;
         let now = self.crew.fleet.now();
-        let own = member.state(now, self.usual, !pinned, most);
+        let own = member.state(self.class, now, self.usual, !pinned, most);
         let mut board = lock(&self.board);
         let wanted = self.situation(seen, board.left(), &states).batch(&own)? as u64;
-        let (slot_bytes, most) = (config.slot_bytes, config.max_messages);
-        let part = board.take_back(&self.weights, wanted, slot_bytes, most)?;
+        let most = member.ring().max_messages(self.job.digest_len());
+        let part = board.take_back(&self.weights, wanted, config.slot_bytes, most)?;
         drop(board);
         let cost = self.weights.cost(part.first, part.end());
         let fill_time = if pinned { 0.0 } else { cost as f64 / self.crew.fleet.fill_rate.get() };
-        member.took(now, cost, self.usual, fill_time);
+        member.took(self.class, now, cost, self.usual, fill_time);
         Some((part, cost))
     }
 
@@ -322,7 +347,7 @@ impl<'a> Run<'_, 'a> {
         let (pending, count) = match self.submit(pinned, slot, &part) {
             Ok(sent) => sent,
             Err(error) => {
-                member.back(fleet.now(), cost);
+                member.back(self.class, fleet.now(), cost);
                 return self.fail(member, error, part);
             }
         };
@@ -330,7 +355,7 @@ impl<'a> Run<'_, 'a> {
         if count < part.out.len() {
             let rest = part.split_off(count);
             let returned = self.weights.cost(rest.first, rest.end());
-            member.returned(returned);
+            member.returned(self.class, returned);
             cost -= returned;
             let mut board = lock(&self.board);
             match count {
@@ -345,13 +370,9 @@ impl<'a> Run<'_, 'a> {
     }
 
     /// Sends as much of a part on its way as fits.
-    fn submit(
-        &self,
-        pinned: bool,
-        mut slot: Slot,
-        part: &Part,
-    ) -> Result<(Pending<'a>, usize), Error> {
+    fn submit(&self, pinned: bool, slot: Slot, part: &Part) -> Result<(Pending<'a>, usize), Error> {
         let messages = self.messages.range(part.first, part.end());
+        let mut slot = slot.with_digest_len(self.job.digest_len());
         match self.job {
             Job::Hash(start) if pinned => slot.submit_pinned(Start::Hash(start), &messages),
             Job::Hash(start) => {
@@ -379,7 +400,7 @@ impl<'a> Run<'_, 'a> {
 
     /// Hashes something on this thread, if there is anything for it.
     fn compute(&self, seen: &Seen) -> bool {
-        let Crew { fleet, lanes, .. } = self.crew;
+        let Crew { fleet, .. } = self.crew;
         let mut board = lock(&self.board);
         if let Some(group) = board.take_group() {
             drop(board);
@@ -392,19 +413,23 @@ impl<'a> Run<'_, 'a> {
         }
         let states = self.states(seen);
         let wanted = self.situation(seen, board.left(), &states).part() as u64;
-        let Some(part) = board.take_front(&self.weights, wanted, *lanes) else { return false };
+        let Some(mut part) = board.take_front(&self.weights, wanted, self.lanes) else {
+            return false;
+        };
         drop(board);
         let cost = self.weights.cost(part.first, part.end());
         let begun = Instant::now();
-        self.job.compute(&self.messages, part.first, &mut *part.out);
-        fleet.thread_rate.measured(cost, begun.elapsed().as_secs_f64());
+        self.job.compute(&self.messages, part.first, part.out.bytes());
+        let rate = &fleet.thread_rates(self.class).hashing;
+        rate.measured(cost, begun.elapsed().as_secs_f64());
         self.computed(part.out.len(), cost);
         true
     }
 
     fn compute_group(&self, group: Group<'a>) {
         let messages: Vec<&[u8]> = group.iter().map(|(i, _)| self.messages.get(*i)).collect();
-        let mut digests = vec![[0; 32]; group.len()];
+        let digest_len = self.job.digest_len();
+        let mut digests = vec![0; group.len() * digest_len];
         let keys: Vec<&[u8]> =
             self.job.keys().iter().flat_map(|k| group.iter().map(|(i, _)| k.get(*i))).collect();
         let job = match self.job {
@@ -414,10 +439,10 @@ impl<'a> Run<'_, 'a> {
         job.compute(&Messages::slices(&messages), 0, &mut digests);
         let bytes: u64 = messages.iter().map(|message| message.len() as u64).sum();
         let count = group.len();
-        for ((_, out), digest) in group.into_iter().zip(&digests) {
-            *out = *digest;
+        for ((_, out), digest) in group.into_iter().zip(digests.chunks_exact(digest_len)) {
+            out.copy_from_slice(digest);
         }
-        digests.as_flattened_mut().zeroize();
+        digests.zeroize();
         self.computed(count, bytes + self.extra as u64 * count as u64);
     }
 

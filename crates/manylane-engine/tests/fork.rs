@@ -15,7 +15,8 @@ use std::{
 
 use manylane::{
     Messages,
-    sm3::{self, Midstate},
+    hash::{Algorithm, Midstate},
+    sm3,
 };
 use manylane_engine::{Batcher, BatcherConfig, Closed, Config, Engine, Function, Progress};
 
@@ -32,10 +33,12 @@ fn uses_threads(data: &[u8]) -> bool {
     let mut out = vec![[0; 32]; messages.len()];
     let mut good = true;
     for engine in [engine(), Engine::global()] {
-        engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
+        engine
+            .hash_many(&Midstate::new(Algorithm::Sm3), &messages, out.as_flattened_mut())
+            .unwrap();
         good &= (0..messages.len()).all(|i| out[i] == sm3::hash(messages.get(i)));
         let sources: Vec<&[u8]> = data.chunks(10_000).collect();
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         let _ = engine.hash_sources(&function, &Progress::new(), sources, |done| {
             good &= done.result.unwrap().digest == sm3::hash(done.source);
             ControlFlow::<()>::Continue(())
@@ -90,7 +93,7 @@ fn a_child_breaks_off_what_a_gpu_is_at(data: &[u8]) -> bool {
     let device = Device::Cuda(None);
     let config = Config { device, threads: NonZeroUsize::new(1), ring: Some(ring) };
     let engine = Engine::new(config).unwrap();
-    let function = Function::hash();
+    let function = Function::hash(Algorithm::Sm3);
     let sources: Vec<&[u8]> = data.chunks(1000).collect();
     let mut child = None;
     let end = engine.hash_sources(&function, &Progress::new(), sources, |done| {
@@ -132,7 +135,7 @@ fn a_child_has_threads_of_its_own() {
     let data: Vec<u8> = (0..400_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     let batcher = Batcher::new(BatcherConfig::default());
     assert!(uses_threads(&data));
-    assert_eq!(batcher.submit(*b"abc").wait(), Ok(sm3::hash(b"abc")));
+    assert_eq!(batcher.submit(*b"abc").wait().unwrap(), sm3::hash(b"abc"));
     let slow = BatcherConfig { max_delay: Duration::from_secs(3600), ..BatcherConfig::default() };
     let slow = Batcher::new(slow);
     let pending = slow.submit(*b"parent's");
@@ -142,7 +145,7 @@ fn a_child_has_threads_of_its_own() {
     let rounds = thread::scope(|scope| {
         assert!(in_child(|| {
             uses_threads(&data)
-                && batcher.submit(*b"abc").wait() == Ok(sm3::hash(b"abc"))
+                && batcher.submit(*b"abc").wait().is_ok_and(|digest| digest == sm3::hash(b"abc"))
                 && pending.wait() == Err(Closed)
                 // A grandchild likewise.
                 && in_child(|| uses_threads(&data))

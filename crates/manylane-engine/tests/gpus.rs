@@ -13,7 +13,8 @@ use std::{
 
 use manylane::{
     Messages,
-    sm3::{self, Midstate},
+    hash::{self, Algorithm, Midstate},
+    sm3,
 };
 use manylane_emulator::{Driver, install};
 use manylane_engine::{Batcher, BatcherConfig, Config, Device, Engine, Error};
@@ -84,14 +85,18 @@ fn offsets(noise: &mut Noise, len: usize, longest: usize) -> Vec<u64> {
     }
 }
 
-fn expected(start: &Midstate, messages: &Messages) -> Vec<[u8; 32]> {
-    let mut out = vec![POISON; messages.len()];
-    sm3::hash_many_after(start, messages, &mut out).unwrap();
+fn expected(start: &Midstate, messages: &Messages) -> Vec<u8> {
+    let mut out = room(start, messages);
+    hash::hash_many(start, messages, &mut out).unwrap();
     out
 }
 
+fn room(start: &Midstate, messages: &Messages) -> Vec<u8> {
+    POISON[0..1].repeat(start.digest_len() * messages.len())
+}
+
 fn check(engine: &Engine, start: &Midstate, messages: &Messages) {
-    let mut out = vec![POISON; messages.len()];
+    let mut out = room(start, messages);
     engine.hash_many(start, messages, &mut out).unwrap();
     assert!(out == expected(start, messages), "{messages:?} on {engine:?}");
 }
@@ -114,8 +119,8 @@ fn every_shape_gives_the_cpus_digests() {
         let engine = engine(device.parse().unwrap());
         for round in 0..6 {
             let start = match round % 2 {
-                0 => Midstate::default(),
-                _ => Midstate::after(&data[..noise.below(200)]),
+                0 => Midstate::new(Algorithm::Sm3),
+                _ => Midstate::new(Algorithm::Sm3).then(&data[..noise.below(200)]),
             };
             let len = noise.below(3000);
             let stride = (len + noise.below(90)).max(1);
@@ -134,7 +139,7 @@ fn every_shape_gives_the_cpus_digests() {
             // Of which GPUs take their part however fast the processor is.
             let much = noise.bytes(32 << 20);
             let messages = Messages::strided(&much, 1000, 1000, much.len() / 1000).unwrap();
-            check(&engine, &Midstate::default(), &messages);
+            check(&engine, &Midstate::new(Algorithm::Sm3), &messages);
         }
         assert!(messages_of_gpus(&engine) > 0, "{:?}", engine.shares());
         if device != "all" {
@@ -179,10 +184,14 @@ fn data_that_is_page_locked_is_read_in_place() {
         for (len, stride) in [(512, 512), (512, 520), (55, 55), (55, 64), (0, 1)] {
             let count = (data.len() / stride).min(50_000);
             let messages = Messages::strided(&data, len, stride, count).unwrap();
-            check(&engine, &Midstate::default(), &messages);
+            check(&engine, &Midstate::new(Algorithm::Sm3), &messages);
         }
         let offsets = offsets(&mut noise, data.len(), 900);
-        check(&engine, &Midstate::default(), &Messages::offsets64(&data, &offsets).unwrap());
+        check(
+            &engine,
+            &Midstate::new(Algorithm::Sm3),
+            &Messages::offsets64(&data, &offsets).unwrap(),
+        );
         assert!(messages_of_gpus(&engine) > 0);
         assert_eq!(engine.warnings(), [""; 0]);
     }
@@ -198,7 +207,7 @@ fn what_is_longer_than_a_slot_stays_on_the_cpu() {
     slices.push(&data[5..][..1 << 20]);
     for device in [Device::All, Device::Cuda(Some(0))] {
         let engine = engine(device);
-        check(&engine, &Midstate::default(), &Messages::slices(&slices));
+        check(&engine, &Midstate::new(Algorithm::Sm3), &Messages::slices(&slices));
         assert!(messages_of(&engine, "cpu") >= 2);
         assert!(device == Device::All || messages_of_gpus(&engine) > 0);
     }
@@ -225,7 +234,7 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig, with_others: bool) {
     let data = noise.bytes(3 << 20);
     let offsets = offsets(&mut noise, data.len(), if with_others { 200 } else { 2000 });
     let messages = Messages::offsets64(&data, &offsets).unwrap();
-    let right = expected(&Midstate::default(), &messages);
+    let right = expected(&Midstate::new(Algorithm::Sm3), &messages);
     let _emulator = emulator("");
     install(Driver::Cuda, &format!("devices={}", ordinal + 1));
     let device = if with_others { Device::All } else { Device::Cuda(Some(ordinal)) };
@@ -234,12 +243,12 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig, with_others: bool) {
     // The self-test of an opened GPU is over: what follows is the batch.
     let fault: Vec<_> = fault.split(',').map(|fault| format!("{fault}@{ordinal}")).collect();
     install(Driver::Cuda, &fault.join(","));
-    let mut out = vec![POISON; messages.len()];
+    let mut out = room(&Midstate::new(Algorithm::Sm3), &messages);
     let mut warnings = Vec::new();
     // Where there are others, its turn may take some batches to come.
     for round in 0.. {
-        out.fill(POISON);
-        engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
+        out.fill(POISON[0]);
+        engine.hash_many(&Midstate::new(Algorithm::Sm3), &messages, &mut out).unwrap();
         assert!(out == right, "{fault:?} on {device}");
         warnings.extend(engine.warnings());
         if round >= 2 && !(warnings.is_empty() && with_others && round < 300) {
@@ -296,7 +305,11 @@ fn a_gpu_with_little_memory_works_with_what_there_is() {
     install(Driver::Cuda, "memory=1900000@0");
     let mut noise = Noise(6);
     let data = noise.bytes(4 << 20);
-    check(&engine, &Midstate::default(), &Messages::strided(&data, 500, 500, 8000).unwrap());
+    check(
+        &engine,
+        &Midstate::new(Algorithm::Sm3),
+        &Messages::strided(&data, 500, 500, 8000).unwrap(),
+    );
     assert_eq!(engine.warnings(), [""; 0]);
     assert_eq!(messages_of(&engine, "cuda:0"), 8000);
 }
@@ -313,7 +326,11 @@ fn devices_that_are_not_there_are_said_so() {
     assert!(engine.explain().to_string().contains("the CUDA driver finds no GPU"));
     let mut noise = Noise(7);
     let data = noise.bytes(3 << 20);
-    check(&engine, &Midstate::default(), &Messages::strided(&data, 300, 300, 10_000).unwrap());
+    check(
+        &engine,
+        &Midstate::new(Algorithm::Sm3),
+        &Messages::strided(&data, 300, 300, 10_000).unwrap(),
+    );
 }
 
 #[test]
@@ -324,14 +341,22 @@ fn small_batches_and_the_cpu_alone_wake_no_gpu() {
     let before = launches();
     for device in [Device::Auto, Device::Cpu] {
         let engine = engine(device);
-        check(&engine, &Midstate::default(), &Messages::strided(&data, 100, 100, 10_000).unwrap());
+        check(
+            &engine,
+            &Midstate::new(Algorithm::Sm3),
+            &Messages::strided(&data, 100, 100, 10_000).unwrap(),
+        );
         assert!(engine.explain().gpus.is_empty());
         assert_eq!(messages_of(&engine, "cpu"), 10_000);
     }
     assert_eq!(launches(), before);
     let engine = engine(Device::All);
     let opened = launches();
-    check(&engine, &Midstate::default(), &Messages::strided(&data, 100, 100, 100).unwrap());
+    check(
+        &engine,
+        &Midstate::new(Algorithm::Sm3),
+        &Messages::strided(&data, 100, 100, 100).unwrap(),
+    );
     assert_eq!(launches(), opened);
 }
 
@@ -341,12 +366,12 @@ fn auto_opens_gpus_beside_the_work() {
     let engine = engine(Device::Auto);
     let data = Noise(8).bytes(16 << 20);
     let messages = Messages::strided(&data, 1024, 1024, 1 << 14).unwrap();
-    let right = expected(&Midstate::default(), &messages);
-    let mut out = vec![POISON; messages.len()];
+    let right = expected(&Midstate::new(Algorithm::Sm3), &messages);
+    let mut out = room(&Midstate::new(Algorithm::Sm3), &messages);
     let begun = Instant::now();
     while engine.explain().gpus.is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no GPU joins");
-        engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
+        engine.hash_many(&Midstate::new(Algorithm::Sm3), &messages, &mut out).unwrap();
         assert!(out == right);
     }
 }
@@ -360,11 +385,11 @@ fn a_gpu_that_hangs_as_it_is_opened_keeps_nobody() {
     let engine = engine(Device::Auto);
     let data = Noise(8).bytes(8 << 20);
     let messages = Messages::strided(&data, 1024, 1024, 1 << 13).unwrap();
-    let mut out = vec![POISON; messages.len()];
+    let mut out = room(&Midstate::new(Algorithm::Sm3), &messages);
     let (begun, before) = (Instant::now(), launches());
     while launches() == before {
         assert!(begun.elapsed() < Duration::from_secs(60), "no GPU is opened");
-        engine.hash_many(&Midstate::default(), &messages, &mut out).unwrap();
+        engine.hash_many(&Midstate::new(Algorithm::Sm3), &messages, &mut out).unwrap();
     }
     let begun = Instant::now();
     drop(engine);
@@ -385,13 +410,17 @@ fn a_compilers_log_is_one_clause() {
 fn a_batcher_uses_gpus() {
     let _emulator = emulator("");
     let engine = std::sync::Arc::new(engine(Device::Cuda(Some(0))));
-    let config =
-        BatcherConfig { max_batch: 3000, max_delay: Duration::from_millis(50), max_queue: 9000 };
+    let config = BatcherConfig {
+        max_batch: 3000,
+        max_delay: Duration::from_millis(50),
+        max_queue: 9000,
+        ..BatcherConfig::default()
+    };
     let batcher = Batcher::on(std::sync::Arc::clone(&engine), config);
     let message = |i: usize| vec![i as u8; i % 700];
     let futures: Vec<_> = (0..6000).map(|i| batcher.submit(message(i))).collect();
     for (i, future) in futures.into_iter().enumerate() {
-        assert_eq!(future.wait(), Ok(sm3::hash(&message(i))));
+        assert_eq!(future.wait().unwrap(), sm3::hash(&message(i)));
     }
     assert!(messages_of(&engine, "cuda:0") > 0);
 }
@@ -409,7 +438,7 @@ fn several_callers_share_the_gpus() {
                 for _ in 0..5 {
                     let offsets = offsets(&mut noise, data.len(), 1000);
                     let messages = Messages::offsets64(&data, &offsets).unwrap();
-                    check(engine, &Midstate::default(), &messages);
+                    check(engine, &Midstate::new(Algorithm::Sm3), &messages);
                 }
             });
         }

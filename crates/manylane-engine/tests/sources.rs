@@ -14,7 +14,10 @@ use std::{
     time::Duration,
 };
 
-use manylane::sm3::{self, Lanes, Midstate};
+use manylane::{
+    hash::{Algorithm, Lanes, Midstate},
+    sm3,
+};
 use manylane_engine::{Config, Done, Engine, Function, Progress, Source};
 use proptest::prelude::*;
 
@@ -197,8 +200,8 @@ proptest! {
         key in prop::option::of(0..100usize),
     ) {
         let function = match key {
-            Some(len) => Function::hmac(&vec![7; len]),
-            None => Function::hash_after(&Midstate::after(&vec![9; prefix])),
+            Some(len) => Function::hmac(Algorithm::Sm3, &vec![7; len]),
+            None => Function::hash_after(&Midstate::new(Algorithm::Sm3).then(&vec![9; prefix])),
         };
         check(&function, &collect(&engine(threads), &function, sources));
     }
@@ -215,7 +218,7 @@ fn every_length_around_blocks_and_buffers() {
     let lengths = (0..=200).chain(around(64 << 10)).chain(around(128 << 10));
     let sources: Vec<_> = lengths.enumerate().map(|(i, len)| Noise::new(i as u64, len)).collect();
     for threads in [1, 3] {
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
     }
 }
@@ -223,7 +226,7 @@ fn every_length_around_blocks_and_buffers() {
 #[test]
 fn long_ones_alone_and_beside_others() {
     for (long, short) in [(1, 0), (2, 0), (3, 0), (1, 500), (3, 500)] {
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         let mut sources: Vec<_> = (0..short).map(|i| Noise::new(i, i as usize * 7)).collect();
         for i in 0..long {
             let mut source = Noise::new(1000 + i, 5_000_000 + i as usize);
@@ -243,7 +246,10 @@ fn absurd_numbers_of_threads_are_not_started() {
     let engine = engine(1_000_000);
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(engine.threads(), (4 * cores).max(256));
-    assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 1000]).len(), 1000);
+    assert_eq!(
+        collect(&engine, &Function::hash(Algorithm::Sm3), vec![&b"a"[..]; 1000]).len(),
+        1000
+    );
 }
 
 #[test]
@@ -256,8 +262,8 @@ fn no_more_are_open_than_there_are_lanes() {
         });
         let engine = engine(threads);
         open.most.store(0, SeqCst);
-        assert_eq!(collect(&engine, &Function::hash(), sources).len(), 3000);
-        let lanes = threads * Lanes::new().count();
+        assert_eq!(collect(&engine, &Function::hash(Algorithm::Sm3), sources).len(), 3000);
+        let lanes = threads * Lanes::new(&Midstate::new(Algorithm::Sm3)).count();
         let most = open.most.load(SeqCst);
         assert!(most <= lanes, "{most} open in {lanes} lanes");
     }
@@ -311,7 +317,7 @@ fn sources_wait_for_files_to_be_closed() {
                 Scarce(source, most, Arc::clone(&failed))
             })
             .collect();
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         let all = collect(&engine(threads), &function, sources);
         assert_eq!(all.len(), 400);
         for (i, done) in all.iter().enumerate() {
@@ -331,7 +337,7 @@ fn where_no_file_can_be_opened_each_source_fails() {
     for threads in [1, 4] {
         let failed = Arc::new(AtomicUsize::new(0));
         let sources = (0..400).map(|i| Scarce(Noise::new(i, 10), 0, Arc::clone(&failed)));
-        for done in collect(&engine(threads), &Function::hash(), sources) {
+        for done in collect(&engine(threads), &Function::hash(Algorithm::Sm3), sources) {
             let code = done.result.unwrap_err().raw_os_error();
             assert!(code == Some(libc::EMFILE) || code == Some(libc::ENFILE));
         }
@@ -374,11 +380,12 @@ fn sources_are_taken_only_as_results_are_handed_back() {
             assert!(taken.load(SeqCst) < 100_000, "bounded: {}", taken.load(SeqCst));
             release.send(()).unwrap();
         });
-        let _ = engine(3).hash_sources(&Function::hash(), &progress, sources, |done| {
-            assert_eq!(done.index, count);
-            count += 1;
-            ControlFlow::<()>::Continue(())
-        });
+        let _ =
+            engine(3).hash_sources(&Function::hash(Algorithm::Sm3), &progress, sources, |done| {
+                assert_eq!(done.index, count);
+                count += 1;
+                ControlFlow::<()>::Continue(())
+            });
     });
     assert_eq!(count, 1_000_000);
 }
@@ -390,15 +397,19 @@ fn breaking_ends_the_run_and_closes_everything() {
         let sources =
             (0..100_000).map(|i| Noise { open: Arc::clone(&open), ..Noise::new(i, 3000) });
         let mut count = 0;
-        let end =
-            engine(threads).hash_sources(&Function::hash(), &Progress::new(), sources, |_| {
+        let end = engine(threads).hash_sources(
+            &Function::hash(Algorithm::Sm3),
+            &Progress::new(),
+            sources,
+            |_| {
                 count += 1;
                 if count == 500 {
                     ControlFlow::Break("broken pipe")
                 } else {
                     ControlFlow::Continue(())
                 }
-            });
+            },
+        );
         assert_eq!((end, count), (ControlFlow::Break("broken pipe"), 500));
         assert_eq!(open.now.load(SeqCst), 0);
     }
@@ -437,15 +448,23 @@ fn a_panic_anywhere_reaches_the_caller() {
                     Bomb(k == i, at)
                 });
                 let panic = catch_unwind(AssertUnwindSafe(|| {
-                    engine.hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
-                        assert!(!(done.source.0 && at == At::Callback), "boom");
-                        ControlFlow::<()>::Continue(())
-                    })
+                    engine.hash_sources(
+                        &Function::hash(Algorithm::Sm3),
+                        &Progress::new(),
+                        sources,
+                        |done| {
+                            assert!(!(done.source.0 && at == At::Callback), "boom");
+                            ControlFlow::<()>::Continue(())
+                        },
+                    )
                 }));
                 assert_eq!(panic.unwrap_err().downcast_ref::<&str>(), Some(&"boom"));
             }
             // Of use as before.
-            assert_eq!(collect(&engine, &Function::hash(), vec![&b"a"[..]; 100]).len(), 100);
+            assert_eq!(
+                collect(&engine, &Function::hash(Algorithm::Sm3), vec![&b"a"[..]; 100]).len(),
+                100
+            );
         }
     }
 }
@@ -475,12 +494,17 @@ fn a_waiting_source_keeps_no_other() {
     let others = (0..1000).map(|i| Pipe(vec![i as u8; i].into(), None));
     let sources = others.chain([Pipe((*b"abc").into(), Some(writer))]);
     let mut last = None;
-    let _ = engine(2).hash_sources(&Function::hash(), &Progress::new(), sources, |done| {
-        if done.index == 999 {
-            write.send(()).unwrap();
-        }
-        last = done.result.ok();
-        ControlFlow::<()>::Continue(())
-    });
-    assert_eq!(last.map(|summary| summary.digest), Some(sm3::hash(b"abc")));
+    let _ = engine(2).hash_sources(
+        &Function::hash(Algorithm::Sm3),
+        &Progress::new(),
+        sources,
+        |done| {
+            if done.index == 999 {
+                write.send(()).unwrap();
+            }
+            last = done.result.ok();
+            ControlFlow::<()>::Continue(())
+        },
+    );
+    assert_eq!(last.expect("a result").digest, sm3::hash(b"abc"));
 }

@@ -16,7 +16,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use manylane::sm3::Midstate;
+use manylane::hash::{Algorithm, Midstate};
 use manylane_emulator::{Driver, install};
 use manylane_engine::{Config, Device, Done, Engine, Function, Progress, Source};
 use manylane_gpu::RingConfig;
@@ -268,9 +268,9 @@ fn any_sources_give_the_cpus_digests() {
     let prefix = &noise[..100];
     for device in ["all", "cuda:1"] {
         for function in [
-            Function::hash(),
-            Function::hash_after(&Midstate::after(prefix)),
-            Function::hmac(b"key"),
+            Function::hash(Algorithm::Sm3),
+            Function::hash_after(&Midstate::new(Algorithm::Sm3).then(prefix)),
+            Function::hmac(Algorithm::Sm3, b"key"),
         ] {
             let engine = engine(device);
             let texts = any_texts(&mut random, &noise, 1500);
@@ -302,7 +302,7 @@ fn one_gpu_alone_takes_all_that_is_short() {
                 })
                 .collect();
             let long = texts.iter().filter(|text| text.len > LIMIT).count() as u64;
-            let function = Function::hash();
+            let function = Function::hash(Algorithm::Sm3);
             check(&function, &collect(&engine, &function, texts));
             assert_eq!(messages_of(&engine, "cpu"), long, "of {count}");
             assert_eq!(messages_of(&engine, "cuda:0"), count as u64 - long);
@@ -323,7 +323,7 @@ fn sources_of_unknown_length_stay_on_the_cpu() {
             open_len: None,
             ..Text::new(&noise, i, i * 97 % 9000)
         });
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         check(&function, &collect(&engine, &function, texts));
         assert_eq!(messages_of(&engine, "cpu"), 500);
     }
@@ -338,7 +338,7 @@ fn sources_that_open_only_once_stay_on_the_cpu() {
         let engine = engine(device);
         let texts =
             (0..500).map(|i| Text { opens_again: false, ..Text::new(&noise, i, i * 97 % 9000) });
-        let function = Function::hash();
+        let function = Function::hash(Algorithm::Sm3);
         check(&function, &collect(&engine, &function, texts));
         assert_eq!(messages_of(&engine, "cpu"), 500);
     }
@@ -362,7 +362,10 @@ fn the_longest_for_a_gpu_and_the_next() {
     ] {
         let before = messages_of(&engine, "cuda:0");
         let text = Text { hint: Some(said as u64), ..Text::new(&noise, 7, len) };
-        for function in [Function::hash_after(&Midstate::after(b"prefix")), Function::hmac(b"k")] {
+        for function in [
+            Function::hash_after(&Midstate::new(Algorithm::Sm3).then(b"prefix")),
+            Function::hmac(Algorithm::Sm3, b"k"),
+        ] {
             check(&function, &collect(&engine, &function, vec![text.clone(); 5]));
         }
         let sent = messages_of(&engine, "cuda:0") - before;
@@ -381,17 +384,29 @@ fn breaking_ends_the_run_and_closes_everything() {
             let texts = (0..1_000_000)
                 .map(|i| Text { open: Arc::clone(&open), ..Text::new(&noise, i % 999, 3000) });
             let mut count = 0;
-            let end = engine.hash_sources(&Function::hash(), &Progress::new(), texts, |done| {
-                assert_eq!(done.index, count);
-                count += 1;
-                if count == 700 { ControlFlow::Break("enough") } else { ControlFlow::Continue(()) }
-            });
+            let end = engine.hash_sources(
+                &Function::hash(Algorithm::Sm3),
+                &Progress::new(),
+                texts,
+                |done| {
+                    assert_eq!(done.index, count);
+                    count += 1;
+                    if count == 700 {
+                        ControlFlow::Break("enough")
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                },
+            );
             assert_eq!((end, count), (ControlFlow::Break("enough"), 700));
             assert_eq!(open.now.load(SeqCst), 0);
             assert!(open.most.load(SeqCst) < 200, "{open:?}");
             // All slots are back.
             let texts: Vec<_> = (0..200).map(|i| Text::new(&noise, i, 4 * i)).collect();
-            check(&Function::hash(), &collect(&engine, &Function::hash(), texts));
+            check(
+                &Function::hash(Algorithm::Sm3),
+                &collect(&engine, &Function::hash(Algorithm::Sm3), texts),
+            );
         }
     }
 }
@@ -404,12 +419,15 @@ fn a_panic_while_a_slot_is_filled_reaches_the_caller() {
         let engine = engine_with(Device::Cuda(None), threads, ring());
         for bad in [0, 5, 1000] {
             let texts = (0..2000).map(|i| Text { panics: i == bad, ..Text::new(&noise, i, 2000) });
-            let run = || collect(&engine, &Function::hash(), texts);
+            let run = || collect(&engine, &Function::hash(Algorithm::Sm3), texts);
             let panic = catch_unwind(AssertUnwindSafe(run)).unwrap_err();
             assert_eq!(panic.downcast_ref::<&str>(), Some(&"boom"));
         }
         let texts = (0..2000).map(|i| Text::new(&noise, i, 2000));
-        check(&Function::hash(), &collect(&engine, &Function::hash(), texts));
+        check(
+            &Function::hash(Algorithm::Sm3),
+            &collect(&engine, &Function::hash(Algorithm::Sm3), texts),
+        );
         assert!(messages_of(&engine, "cuda:0") >= 2000);
     }
 }
@@ -431,7 +449,7 @@ fn sources_wait_for_files_to_be_closed() {
                 text.hint = text.hint.filter(|_| i % 3 == 0);
                 text
             });
-            let function = Function::hash();
+            let function = Function::hash(Algorithm::Sm3);
             let all = collect(&engine, &function, texts);
             assert_eq!(all.len(), 600);
             check(&function, &all);
@@ -441,7 +459,7 @@ fn sources_wait_for_files_to_be_closed() {
     // Where none can be opened, each fails.
     let engine = engine("cuda");
     let texts = (0..400).map(|i| Text { open_at_most: 0, ..Text::new(&noise, i, 10) });
-    for done in collect(&engine, &Function::hash(), texts) {
+    for done in collect(&engine, &Function::hash(Algorithm::Sm3), texts) {
         assert_eq!(done.result.unwrap_err().raw_os_error(), Some(24));
     }
 }
@@ -461,7 +479,7 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig) {
     // The self-test of an opened GPU is over: what follows are the batches.
     let fault: Vec<_> = fault.split(',').map(|fault| format!("{fault}@{ordinal}")).collect();
     install(Driver::Cuda, &fault.join(","));
-    let function = Function::hmac(b"secret");
+    let function = Function::hmac(Algorithm::Sm3, b"secret");
     let texts = (0..3000).map(|i| Text::new(&noise, i, i * 31 % 4000));
     let all = collect(&engine, &function, texts);
     assert_eq!(all.len(), 3000);
@@ -516,7 +534,7 @@ fn auto_opens_gpus_beside_the_work() {
     let texts =
         (0..).map(|i| Text::new(&noise, i % 1000, 30_000)).take_while(|_| !joined.load(SeqCst));
     let begun = Instant::now();
-    let function = Function::hash();
+    let function = Function::hash(Algorithm::Sm3);
     let mut count = 0;
     let end = engine.hash_sources(&function, &Progress::new(), texts, |done| {
         assert_eq!(done.index, count);
@@ -542,7 +560,10 @@ fn little_work_wakes_no_gpu() {
     for device in ["auto", "cpu"] {
         let engine = engine(device);
         let texts = (0..300).map(|i| Text::new(&noise, i, 3000));
-        check(&Function::hash(), &collect(&engine, &Function::hash(), texts));
+        check(
+            &Function::hash(Algorithm::Sm3),
+            &collect(&engine, &Function::hash(Algorithm::Sm3), texts),
+        );
         assert!(engine.explain().gpus.is_empty());
         assert_eq!(messages_of(&engine, "cpu"), 300);
     }
@@ -560,7 +581,10 @@ fn several_callers_share_the_gpus() {
             scope.spawn(move || {
                 for round in 0..3 {
                     let texts = any_texts(&mut Random(seed + 100 * round), noise, 300);
-                    check(&Function::hash(), &collect(engine, &Function::hash(), texts));
+                    check(
+                        &Function::hash(Algorithm::Sm3),
+                        &collect(engine, &Function::hash(Algorithm::Sm3), texts),
+                    );
                 }
             });
         }

@@ -39,7 +39,7 @@ pub use block::{
 pub use block_comparators::{BlockComparator, BlockComparators};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
-pub use ring::{Filling, Pending, Ring, RingConfig, Slot, Start};
+pub use ring::{Filling, KernelSet, Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };

@@ -7,6 +7,7 @@
 
 mod buffers;
 mod filling;
+mod kernels;
 mod layout;
 mod pending;
 mod pieces;
@@ -23,11 +24,11 @@ use std::{
     time::Duration,
 };
 
-use manylane::sm3::Midstate;
+use manylane::{hash::Midstate, sm3};
 
-use self::{buffers::Buffers, pieces::Pieces, trays::Trays};
-pub use self::{filling::Filling, pending::Pending, slot::Slot};
-use crate::{Error, Gpu, Sm3, Stream, runtime::lock};
+use self::{buffers::Buffers, kernels::Kernels, pieces::Pieces, trays::Trays};
+pub use self::{filling::Filling, kernels::KernelSet, pending::Pending, slot::Slot};
+use crate::{Error, Gpu, Stream, runtime::lock};
 
 /// How large a [`Ring`] is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,10 +71,19 @@ const MAX_MESSAGES: usize = if usize::BITS < 64 { 1 << 24 } else { 1 << 31 };
 /// What is computed of each message of a slot.
 #[derive(Clone, Copy)]
 pub enum Start<'a> {
-    /// SM3 of the midstate's prefix followed by the message.
+    /// The midstate's function of its prefix followed by the message.
     Hash(&'a Midstate),
     /// HMAC-SM3 under the message's own key; for slots filled by [`Slot::load_hmac`].
     Hmac,
+}
+
+impl Start<'_> {
+    fn digest_len(self) -> usize {
+        match self {
+            Start::Hash(start) => start.digest_len(),
+            Start::Hmac => sm3::DIGEST_LEN,
+        }
+    }
 }
 
 /// The slots of one device. Clones are the same ring.
@@ -85,7 +95,7 @@ pub struct Ring(Arc<Shared>);
 
 struct Shared {
     gpu: Gpu,
-    sm3: Sm3,
+    kernels: Kernels,
     config: RingConfig,
     /// What all slots' messages are copied in on: one after another on one stream, copies follow each
     /// other at once, while the device takes some 20 µs to turn from one stream to the next.
@@ -110,11 +120,11 @@ struct Slots {
 }
 
 impl Ring {
-    /// A ring of a device, with no slots yet. Loads the kernels and lets them compute known
-    /// answers, if the process has not done that yet.
+    /// A ring of a device, with no slots yet. Loads SM3's kernels and lets them compute known
+    /// answers, if the process has not done that yet; others are [loaded](Self::load) when they are needed.
     ///
     /// # Errors
-    /// As for [`Sm3::new`].
+    /// As for [`Sm3::new`](crate::Sm3::new).
     ///
     /// # Panics
     /// If the configuration is outside its bounds.
@@ -125,7 +135,7 @@ impl Ring {
         assert!((4096..1 << 31).contains(&config.slot_bytes), "{config:?}");
         Ok(Ring(Arc::new(Shared {
             gpu: gpu.clone(),
-            sm3: Sm3::new(gpu)?,
+            kernels: Kernels::new(gpu)?,
             config,
             copies: Stream::new(gpu)?,
             slots: Mutex::default(),
@@ -142,6 +152,16 @@ impl Ring {
     /// As it was made.
     pub fn config(&self) -> &RingConfig {
         &self.0.config
+    }
+
+    /// Messages a batch may have where each digest has so many bytes: with longer ones than SM3's, fewer than
+    /// [`RingConfig::max_messages`].
+    ///
+    /// # Panics
+    /// If that is zero.
+    pub fn max_messages(&self, digest_len: usize) -> usize {
+        let most = self.0.config.max_messages;
+        most.min(most * sm3::DIGEST_LEN / digest_len)
     }
 
     /// Whether the device has been given up, after an error or for a missed deadline. Nothing
@@ -239,7 +259,7 @@ impl Drop for Shared {
                 std::mem::forget(buffers);
             }
             std::mem::forget(std::mem::take(&mut slots.incomplete));
-            std::mem::forget(self.sm3.clone());
+            std::mem::forget(self.kernels.clone());
         }
     }
 }

@@ -11,7 +11,8 @@ use std::{
 
 use manylane::{
     Messages,
-    sm3::{self, Midstate},
+    hash::{self, Algorithm, Midstate},
+    sm3,
 };
 use manylane_emulator::{Driver, count, install};
 use manylane_gpu::{
@@ -55,23 +56,24 @@ fn painted(gpu: &Gpu, len: usize) -> PinnedBuffer {
 }
 
 /// Digests of all of them through a ring, from the caller's memory; and the number of batches.
-fn through(ring: &Ring, start: &Midstate, messages: &Messages) -> (Vec<[u8; 32]>, usize) {
-    let (mut digests, mut batches) = (Vec::new(), 0);
-    while digests.len() < messages.len() {
-        let rest = messages.range(digests.len(), messages.len());
+fn through(ring: &Ring, start: &Midstate, messages: &Messages) -> (Vec<u8>, usize) {
+    let (mut digests, mut done, mut batches) = (Vec::new(), 0, 0);
+    while done < messages.len() {
+        let rest = messages.range(done, messages.len());
         let (pending, count) = slot(ring).submit_pinned(Start::Hash(start), &rest).unwrap();
         assert!(count > 0, "{rest:?}");
-        let mut out = vec![[0x5a; 32]; count];
+        let mut out = vec![0x5a; count * start.digest_len()];
         pending.finish(&mut out).unwrap();
         digests.append(&mut out);
+        done += count;
         batches += 1;
     }
     (digests, batches)
 }
 
-fn expected(start: &Midstate, messages: &Messages) -> Vec<[u8; 32]> {
-    let mut digests = vec![[0; 32]; messages.len()];
-    sm3::hash_many_after(start, messages, &mut digests).unwrap();
+fn expected(start: &Midstate, messages: &Messages) -> Vec<u8> {
+    let mut digests = vec![0; messages.len() * start.digest_len()];
+    hash::hash_many(start, messages, &mut digests).unwrap();
     digests
 }
 
@@ -80,7 +82,7 @@ fn page_locked_messages(ordinal: u32, settings: &str) {
     let gpu = device(ordinal, settings);
     let data = painted(&gpu, 1 << 18);
     let ring = Ring::new(&gpu, config(2)).unwrap();
-    for start in [Midstate::default(), Midstate::after(&[3; 77])] {
+    for start in [Midstate::new(Algorithm::Sm3), Midstate::new(Algorithm::Sm3).then(&[3; 77])] {
         for (len, stride) in [
             (512, 520),
             (55, 64),
@@ -130,12 +132,12 @@ fn loaded_messages_and_keys_are_right_also_where_memory_is_shared() {
         let gpu = device(ordinal, settings);
         let ring = Ring::new(&gpu, config(1)).unwrap();
         let data = painted(&gpu, 40_000);
-        let start = Midstate::after(&[9; 64]);
+        let start = Midstate::new(Algorithm::Sm3).then(&[9; 64]);
         for (len, stride) in [(55, 64), (64, 64), (100, 333)] {
             let rows = Messages::strided(&data, len, stride, 100).unwrap();
             let keys = Messages::strided(&data[7..], 20, 31, 100).unwrap();
             let (pending, count) = slot(&ring).submit_copies(Start::Hash(&start), &rows).unwrap();
-            let mut out = vec![[0; 32]; count];
+            let mut out = vec![0; 32 * count];
             pending.finish(&mut out).unwrap();
             assert_eq!(out, expected(&start, &rows));
             let mut slot = slot(&ring);
@@ -143,7 +145,7 @@ fn loaded_messages_and_keys_are_right_also_where_memory_is_shared() {
             slot.submit(Start::Hmac).unwrap().finish(&mut out).unwrap();
             let mut tags = vec![[0; 32]; 100];
             sm3::hmac_many(&keys, &rows, &mut tags).unwrap();
-            assert_eq!(out, tags);
+            assert_eq!(out, tags.as_flattened());
         }
     }
 }
@@ -154,7 +156,7 @@ fn loaded_messages_and_keys_are_right_also_where_memory_is_shared() {
 fn what_the_driver_does_not_copy_is_staged() {
     let gpu = device(4, "max_pitch=1000");
     let ring = Ring::new(&gpu, config(1)).unwrap();
-    let (data, start) = (painted(&gpu, 200_000), Midstate::default());
+    let (data, start) = (painted(&gpu, 200_000), Midstate::new(Algorithm::Sm3));
     let rows = Messages::strided(&data, 100, 1001, 100).unwrap();
     assert!(through(&ring, &start, &rows).0 == expected(&start, &rows));
     let half = PinnedHalf::new(&gpu);
@@ -192,7 +194,7 @@ fn nothing_secret_stays_in_the_staging_memory() {
     let mut slot_ = slot(&ring);
     let count = slot_.load_hmac(&keys, &messages).unwrap();
     assert!((1..1000).contains(&count), "not all keys fit");
-    let mut out = vec![[0; 32]; count];
+    let mut out = vec![0; 32 * count];
     let mut free = slot_.submit(Start::Hmac).unwrap().finish(&mut out).unwrap();
     assert_eq!(left(&mut free), 0, "after a batch");
     free.load_hmac(&keys, &messages).unwrap();
@@ -201,8 +203,8 @@ fn nothing_secret_stays_in_the_staging_memory() {
     // A digest after nothing is no secret, and its message stays.
     let mut plain = slot(&ring);
     plain.load(&messages).unwrap();
-    let pending = plain.submit(Start::Hash(&Midstate::default())).unwrap();
-    let mut out = vec![[0; 32]; pending.len()];
+    let pending = plain.submit(Start::Hash(&Midstate::new(Algorithm::Sm3))).unwrap();
+    let mut out = vec![0; 32 * pending.len()];
     let mut free = pending.finish(&mut out).unwrap();
     assert_eq!(left(&mut free), 60_000);
 }
@@ -235,7 +237,9 @@ fn batches_filled_one_by_one_give_the_cpus_digests() {
             ((0..300).collect(), 300),
         ] {
             let messages: Vec<&[u8]> = lengths.iter().map(|&len| &data[..len]).collect();
-            for start in [Midstate::default(), Midstate::after(b"secret")] {
+            for start in
+                [Midstate::new(Algorithm::Sm3), Midstate::new(Algorithm::Sm3).then(b"secret")]
+            {
                 let (filling, count) = filled(&ring, &start, &messages);
                 assert_eq!((count, filling.len()), (fit, fit));
                 assert_eq!(filling.bytes(), lengths[..count].iter().sum::<usize>());
@@ -255,7 +259,7 @@ fn secrets_do_not_stay_in_trays() {
     let messages = [&data[..TRAY_BYTES - 1], &data[..TRAY_BYTES - 2], &data[..9000]];
     // Bytes left in all trays; each batch that is begun has one.
     let left = || {
-        let start = Midstate::default();
+        let start = Midstate::new(Algorithm::Sm3);
         let mut all = [(); 3].map(|()| slot(&ring).fill(&start, 1).unwrap());
         let trays = all.iter_mut().map(|filling| filling.space(TRAY_BYTES).unwrap().expect("room"));
         trays
@@ -266,7 +270,8 @@ fn secrets_do_not_stay_in_trays() {
             })
             .sum::<usize>()
     };
-    let (secret, plain) = (Midstate::after(b"key"), Midstate::default());
+    let (secret, plain) =
+        (Midstate::new(Algorithm::Sm3).then(b"key"), Midstate::new(Algorithm::Sm3));
     for (start, stays) in [(&secret, false), (&plain, true)] {
         let pending = filled(&ring, start, &messages).0.submit().unwrap();
         pending.digests().unwrap();
@@ -285,7 +290,7 @@ fn one_digest_of_each_batch_is_checked() {
     for lengths in [&[9000, 10][..], &[9000, 9000, 0], &[0, 0], &[9000; 5]] {
         for _ in 0..4 {
             let ring = Ring::new(&gpu, config(1)).unwrap();
-            let start = Midstate::default();
+            let start = Midstate::new(Algorithm::Sm3);
             let messages: Vec<&[u8]> = lengths.iter().map(|&len| &data[..len]).collect();
             let pending = filled(&ring, &start, &messages).0;
             install(Driver::Cuda, "flip_launch=1@12");
@@ -298,7 +303,7 @@ fn one_digest_of_each_batch_is_checked() {
 
 #[test]
 fn a_copy_that_fails_gives_the_ring_up() {
-    let (start, data) = (Midstate::default(), [7; TRAY_BYTES]);
+    let (start, data) = (Midstate::new(Algorithm::Sm3), [7; TRAY_BYTES]);
     let gpu = device(13, "");
     let ring = Ring::new(&gpu, config(1)).unwrap();
     let mut filling = slot(&ring).fill(&start, 1 << 16).unwrap();
@@ -319,7 +324,7 @@ fn a_copy_that_fails_gives_the_ring_up() {
 #[test]
 fn a_ring_works_on_with_the_trays_that_there_is_memory_for() {
     let gpu = device(14, "");
-    let start = Midstate::default();
+    let start = Midstate::new(Algorithm::Sm3);
     let ring = Ring::new(&gpu, config(2)).unwrap();
     let first = slot(&ring).fill(&start, 1).unwrap();
     let second = slot(&ring);
@@ -340,7 +345,7 @@ fn too_little_memory_for_another_slot_waits_for_nothing() {
     let live = count(Driver::Cuda, 6, "live_bytes");
     install(Driver::Cuda, &format!("hang_launch=1@6,memory={}@6", live + 100_000));
     first.load(&Messages::strided(&[1; 640], 64, 64, 10).unwrap()).unwrap();
-    let pending = first.submit(Start::Hash(&Midstate::default())).unwrap();
+    let pending = first.submit(Start::Hash(&Midstate::new(Algorithm::Sm3))).unwrap();
     let (sender, receiver) = mpsc::channel();
     let other = ring.clone();
     thread::spawn(move || sender.send((other.try_slot().map(|slot| slot.is_some()), other)));
@@ -367,7 +372,7 @@ fn a_ring_works_on_with_the_slots_that_there_is_memory_for() {
     drop(first);
     let data = painted(&gpu, 1 << 18);
     let rows = Messages::strided(&data, 64, 64, 4096).unwrap();
-    let start = Midstate::default();
+    let start = Midstate::new(Algorithm::Sm3);
     assert!(through(&ring, &start, &rows).0 == expected(&start, &rows));
     drop(ring);
     drop(data);

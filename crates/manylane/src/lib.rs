@@ -25,6 +25,7 @@ pub mod cpu;
 mod ct;
 mod error;
 mod ghash;
+pub mod hash;
 pub mod sha3;
 pub mod sm2;
 pub mod sm3;

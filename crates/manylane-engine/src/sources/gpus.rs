@@ -23,19 +23,18 @@ use std::{
     time::{Duration, Instant},
 };
 
+use manylane::hash::Digest;
 use manylane_gpu::{Error, Filling, Pending, Slot};
 use zeroize::Zeroize;
 
 use super::{HANDFUL, Item, Run, Stream, stream::fill};
 use crate::{
-    Done, Source,
+    Done, Function, Source,
+    class::Class,
     cost::{GpuState, Situation},
     fleet::{Counter, Fleet, Member, Reading},
     runtime::lock,
 };
-
-/// What a source costs beyond its length, in bytes: the padding block.
-const EXTRA: u64 = 64;
 
 /// How long a thread fills one slot, at most: what 16 MiB take at 4 GB/s. Where sources are so
 /// short that opening them takes most of the time, batches are smaller.
@@ -87,6 +86,7 @@ struct Flight<S: Source> {
 /// What the workers of a run know together of its GPUs.
 pub(super) struct Gpus<S: Source> {
     pub(super) fleet: Arc<Fleet>,
+    class: Class,
     /// Whether there are GPUs, or may be soon.
     may_be: bool,
     /// Whether any is at hand.
@@ -109,10 +109,17 @@ pub(super) struct Gpus<S: Source> {
 }
 
 impl<S: Source> Gpus<S> {
-    pub(super) fn new(fleet: &Arc<Fleet>) -> Self {
+    pub(super) fn new(fleet: &Arc<Fleet>, function: &Function) -> Self {
+        let class = Class::of(&function.start);
+        let may_be = fleet.may_have_gpus();
+        if may_be {
+            // Kernels of GPUs that were asked for are loaded now, if they are not.
+            fleet.takes_part(class, Duration::ZERO);
+        }
         Gpus {
             fleet: Arc::clone(fleet),
-            may_be: fleet.may_have_gpus(),
+            class,
+            may_be,
             are_there: AtomicBool::new(false),
             flights: Mutex::default(),
             under_way: AtomicUsize::new(0),
@@ -130,6 +137,11 @@ impl<S: Source> Gpus<S> {
         self.may_be.then(|| self.fleet.brief())
     }
 
+    fn cost(&self, counter: &Counter) -> u64 {
+        let (messages, bytes) = counter.get();
+        bytes + self.class.extra() * messages
+    }
+
     /// Whether any GPU is at hand.
     pub(super) fn are_there(&self) -> bool {
         self.are_there.load(Relaxed)
@@ -143,7 +155,8 @@ impl<S: Source> Gpus<S> {
     /// Whether threads are so much faster at reading for GPUs than at reading and hashing that it
     /// pays. Now and then one is to try again.
     fn is_worth_it(&self) -> bool {
-        let Reading { thread_rate, fill_rate, filled } = &self.fleet.reading;
+        let Reading { fill_rate, filled } = &self.fleet.reading;
+        let thread_rate = &self.fleet.thread_rates(self.class).reading;
         if !self.fleet.with_cpus() || fill_rate.get() >= WORTH_IT * thread_rate.get() {
             return true;
         }
@@ -159,7 +172,7 @@ impl<S: Source> Gpus<S> {
     /// Takes into account what a thread has read and hashed in that time.
     pub(super) fn measure(&self, bytes: usize, time: Duration) {
         if self.may_be {
-            let rate = &self.fleet.reading.thread_rate;
+            let rate = &self.fleet.thread_rates(self.class).reading;
             rate.measured(bytes as u64, time.as_secs_f64());
             self.spent.fetch_add(time.as_nanos() as u64, Relaxed);
         }
@@ -184,7 +197,7 @@ impl<S: Source> Gpus<S> {
 
     /// Time that all threads of the CPU were at what GPUs could have hashed.
     fn worked(&self, threads: usize) -> Duration {
-        let part = cost(&self.brief) as f64 / cost(&self.done).max(1) as f64;
+        let part = self.cost(&self.brief) as f64 / self.cost(&self.done).max(1) as f64;
         Duration::from_nanos(self.spent.load(Relaxed)).mul_f64(part / threads as f64)
     }
 
@@ -194,11 +207,6 @@ impl<S: Source> Gpus<S> {
             self.fleet.worked(self.worked(run.threads));
         }
     }
-}
-
-fn cost(counter: &Counter) -> u64 {
-    let (messages, bytes) = counter.get();
-    bytes + EXTRA * messages
 }
 
 fn mean(counter: &Counter) -> Option<f64> {
@@ -287,7 +295,7 @@ impl<S: Source> Feeder<S> {
         let version = gpus.fleet.version();
         if self.version != Some(version) {
             self.version = Some(version);
-            self.members = gpus.fleet.members();
+            self.members = gpus.fleet.members(gpus.class);
         }
         let are_there = self.members.iter().any(|member| !member.is_lost());
         if are_there != gpus.are_there() {
@@ -296,7 +304,7 @@ impl<S: Source> Feeder<S> {
         if !are_there && !gpus.opened.load(Relaxed) {
             let worked = gpus.worked(run.threads);
             if gpus.fleet.is_worth_opening(worked) {
-                gpus.fleet.takes_part(worked);
+                gpus.fleet.takes_part(gpus.class, worked);
                 gpus.opened.store(true, Relaxed);
             }
         }
@@ -310,12 +318,13 @@ impl<S: Source> Feeder<S> {
         run.look_ahead(AHEAD);
         let now = run.gpus.fleet.now();
         let usual = mean(&run.gpus.brief).unwrap_or(USUAL);
+        let class = run.gpus.class;
         // The one that would be done first.
         let mut order: Vec<_> = self
             .members
             .iter()
             .filter(|member| !member.is_lost())
-            .map(|member| (member.state(now, usual, true, 0.0).back, Arc::clone(member)))
+            .map(|member| (member.state(class, now, usual, true, 0.0).back, Arc::clone(member)))
             .collect();
         order.sort_by(|a, b| a.0.total_cmp(&b.0));
         order.into_iter().any(|(_, member)| {
@@ -343,14 +352,16 @@ impl<S: Source> Feeder<S> {
         let longest = gpus.longest.load(Relaxed) as f64;
         let state = |member: &Member| {
             let config = member.ring().config();
-            let most = config.slot_bytes as f64 + config.max_messages as f64 * EXTRA as f64;
+            let extra = gpus.class.extra() as f64;
+            let most = config.slot_bytes as f64 + config.max_messages as f64 * extra;
             // The longest message of a batch says when it is back.
-            let chain = longest.max(usual) / member.chain_rate();
-            GpuState { chain, ..member.state(now, usual, true, most) }
+            let chain = longest.max(usual) / member.chain_rate(gpus.class);
+            GpuState { chain, ..member.state(gpus.class, now, usual, true, most) }
         };
         let states: Vec<_> =
             self.members.iter().filter(|m| !m.is_lost()).map(|m| state(m)).collect();
-        let Reading { thread_rate, fill_rate, .. } = &gpus.fleet.reading;
+        let fill_rate = &gpus.fleet.reading.fill_rate;
+        let thread_rate = &gpus.fleet.thread_rates(gpus.class).reading;
         let (rates, with_cpus) = ((thread_rate.get(), fill_rate.get()), gpus.fleet.with_cpus());
         let situation = Plan::situation(run.left(), rates, run.threads, with_cpus, &states);
         Plan::new(&situation, &state(member))
@@ -366,26 +377,27 @@ impl<S: Source> Feeder<S> {
     ) -> bool {
         let gpus = &run.gpus;
         // The last source may go beyond what was planned.
-        let reserved = plan.cost + gpus.fleet.brief() + EXTRA;
+        let extra = gpus.class.extra();
+        let reserved = plan.cost + gpus.fleet.brief() + extra;
         let longest = gpus.longest.load(Relaxed) as f64;
         let fill_time = plan.cost as f64 / gpus.fleet.reading.fill_rate.get();
-        member.took(gpus.fleet.now(), reserved, longest, fill_time);
+        member.took(gpus.class, gpus.fleet.now(), reserved, longest, fill_time);
         let mut batch = Vec::new();
         let mut filling = match slot.fill(&run.function.start, plan.cost as usize) {
             Ok(filling) => filling,
             Err(error) => {
-                member.returned(reserved);
+                member.returned(gpus.class, reserved);
                 gpus.fleet.lose(member, error);
                 return true;
             }
         };
         let filled = self.fill(run, &mut filling, &mut batch, plan);
         run.hand_in(&mut self.failed);
-        let cost = filling.bytes() as u64 + EXTRA * batch.len() as u64;
-        member.returned(reserved - cost);
+        let cost = filling.bytes() as u64 + extra * batch.len() as u64;
+        member.returned(gpus.class, reserved - cost);
         let sent = match filled {
             Ok(did_any) if batch.is_empty() || run.stopped() => {
-                member.returned(cost);
+                member.returned(gpus.class, cost);
                 return did_any;
             }
             Ok(_) => filling.submit(),
@@ -394,7 +406,7 @@ impl<S: Source> Feeder<S> {
         match sent {
             Ok(pending) => run.sent(Flight { pending, batch, cost, member: Arc::clone(member) }),
             Err(error) => {
-                member.returned(cost);
+                member.returned(gpus.class, cost);
                 gpus.fleet.lose(member, error);
                 run.read_again(batch);
             }
@@ -440,7 +452,7 @@ impl<S: Source> Feeder<S> {
             if let Some((item, len)) = self.read(run, item, space) {
                 filling.push(len);
                 batch.push(item);
-                cost += len as u64 + EXTRA;
+                cost += len as u64 + run.gpus.class.extra();
                 run.gpus.longest.fetch_max(len as u64, Relaxed);
             }
         }
@@ -486,7 +498,7 @@ impl<S: Source> Feeder<S> {
             }
             None => {
                 // Longer than it said: it goes on from here as a stream.
-                let (state, len) = (run.function.start.clone(), filled as u64);
+                let (state, len) = (run.function.hasher(), filled as u64);
                 run.progress.add(len, 0);
                 run.leave(Stream::begun(item, reader, state, &space[..filled], len, None));
             }
@@ -510,8 +522,8 @@ impl<S: Source, I> Run<'_, S, I> {
         let usual = mean(done).unwrap_or(USUAL);
         let state = lock(&self.state);
         let (bytes, count) = state.queues.left(usual);
-        let beyond = if state.ended { 0.0 } else { cost(done) as f64 * BEYOND };
-        bytes + EXTRA as f64 * count as f64 + beyond
+        let beyond = if state.ended { 0.0 } else { self.gpus.cost(done) as f64 * BEYOND };
+        bytes + self.gpus.class.extra() as f64 * count as f64 + beyond
     }
 
     /// Puts back what a GPU was not given after all.
@@ -566,7 +578,7 @@ impl<S: Source, I> Run<'_, S, I> {
     /// Hands in the results of a batch; if the GPU has none, its sources are read again.
     fn take_back(&self, flight: Flight<S>, error: Option<Error>) {
         let Flight { pending, batch, cost, member } = flight;
-        member.back(self.gpus.fleet.now(), cost);
+        member.back(self.gpus.class, self.gpus.fleet.now(), cost);
         let digests = match error {
             Some(error) => Err(error),
             None => pending.digests(),
@@ -581,16 +593,17 @@ impl<S: Source, I> Run<'_, S, I> {
         };
         let mut done: Vec<_> = batch
             .into_iter()
-            .zip(digests)
+            .zip(digests.chunks_exact(pending.digest_len()))
             .enumerate()
             .map(|(i, (Item { index, source, .. }, digest))| {
-                let result = self.summary(*digest, pending.message_len(i) as u64);
+                let digest = Digest::new(digest).expect("short, as for all sources");
+                let result = self.summary(digest, pending.message_len(i) as u64);
                 Done { index, source, result }
             })
             .collect();
         // Free for the next before anything else is done.
         drop(pending);
-        self.progress.add(cost - EXTRA * done.len() as u64, 0);
+        self.progress.add(cost - self.gpus.class.extra() * done.len() as u64, 0);
         self.hand_in_from(&member.done, &mut done);
     }
 

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use manylane::sm3::Midstate;
+use manylane::hash::Hasher;
 use zeroize::Zeroize;
 
 use super::{Deliver, Item, Run};
@@ -37,7 +37,7 @@ pub(super) struct Stream<S: Source> {
 /// What has been done of it.
 struct Begun<S: Source> {
     reader: S::Reader,
-    state: Midstate,
+    state: Hasher,
     /// Bytes read.
     len: u64,
     /// Length of the source, as far as known.
@@ -71,17 +71,18 @@ impl<S: Source> Stream<S> {
         Stream { item, begun: None, beside: true }
     }
 
-    /// A source that leaves a lane: `state` is that after the blocks hashed, `read` what has been
+    /// A source that was begun elsewhere: `state` is that after what was hashed, `read` what has been
     /// read since, and `len` all that has been read.
     pub(super) fn begun(
         item: Item<S>,
         reader: S::Reader,
-        state: Midstate,
+        mut state: Hasher,
         read: &[u8],
         len: u64,
         known: Option<u64>,
     ) -> Self {
-        let begun = Begun { reader, state: state.then(read), len, known };
+        state.update(read);
+        let begun = Begun { reader, state, len, known };
         Stream { item, begun: Some(begun), beside: false }
     }
 
@@ -108,7 +109,7 @@ impl<S: Source> Stream<S> {
             None => match run.open(item) {
                 Ok((item, reader)) => {
                     let known = item.source.open_len(&reader);
-                    (item, Begun { reader, state: run.function.start.clone(), len: 0, known })
+                    (item, Begun { reader, state: run.function.hasher(), len: 0, known })
                 }
                 Err(done) => return done,
             },
@@ -116,7 +117,7 @@ impl<S: Source> Stream<S> {
         let Begun { mut reader, mut state, mut len, known } = begun;
         let left = known.unwrap_or(u64::MAX).saturating_sub(len);
         let mut take = |piece: &[u8]| {
-            state = state.then(piece);
+            state.update(piece);
             len += piece.len() as u64;
             run.progress.add(piece.len() as u64, 0);
             thread.deliver();
@@ -129,7 +130,7 @@ impl<S: Source> Stream<S> {
         };
         drop(reader);
         run.closed();
-        let result = read.and_then(|()| run.summary(state.finish(b""), len));
+        let result = read.and_then(|()| run.summary(state.finish(), len));
         (!run.stopped()).then_some(Done { index, source, result })
     }
 }

@@ -1,11 +1,12 @@
 //! A slot's memory on both sides of the bus, and what is enqueued for it.
 #![allow(unsafe_code)]
 
-use manylane::{Messages, Shape, sm3};
+use manylane::{Messages, Shape, hash::Midstate, sm3};
 use zeroize::Zeroize as _;
 
 use super::{
     RingConfig, Start,
+    kernels::Kernels,
     layout::Rows,
     pieces::{Complete, Pieces, table_bytes},
 };
@@ -90,7 +91,9 @@ pub(super) struct Buffers {
     /// Where the keys begin.
     pub(super) keys_at: usize,
     pub(super) capacity: usize,
-    pub(super) max_messages: usize,
+    max_messages: usize,
+    /// Bytes of each digest of this batch.
+    pub(super) digest_len: usize,
 }
 
 impl Buffers {
@@ -122,12 +125,23 @@ impl Buffers {
             keys_at: 0,
             capacity: config.slot_bytes,
             max_messages: config.max_messages,
+            digest_len: sm3::DIGEST_LEN,
         }))
     }
 
     /// Whether the device reads the host's memory in place.
     pub(super) fn in_place(&self) -> bool {
         self.data.is_none()
+    }
+
+    /// Messages that it has room for: for their digests too, of which there is that for short ones.
+    pub(super) fn most(&self) -> usize {
+        self.max_messages.min(self.digests.len() / self.digest_len)
+    }
+
+    /// The digests of the batch, when they are there.
+    pub(super) fn digests(&self) -> &[u8] {
+        &self.digests[..self.loaded.count() * self.digest_len]
     }
 
     pub(super) fn clear(&mut self) {
@@ -180,7 +194,7 @@ impl Buffers {
         keys: bool,
     ) -> Result<(Loaded, usize), Error> {
         let room = self.capacity.saturating_sub(at);
-        let max = self.max_messages;
+        let max = self.most();
         self.staging()?;
         if keys {
             self.make_keys()?;
@@ -380,7 +394,7 @@ impl Buffers {
     /// Enqueues all that follows the copy of the messages, up to the event.
     pub(super) fn enqueue(
         &mut self,
-        sm3: &crate::Sm3,
+        kernels: &Kernels,
         start: Start,
         data: DevicePointer,
         copies: &Stream,
@@ -405,16 +419,17 @@ impl Buffers {
         // seen; or the caller's, who promised the same.
         unsafe {
             match (start, keys) {
-                (Start::Hash(start), _) => {
-                    sm3.hash_many(&self.stream, start, &messages, workspace, out)?;
+                (Start::Hash(Midstate::Sm3(start)), _) => {
+                    kernels.sm3.hash_many(&self.stream, start, &messages, workspace, out)?;
                 }
+                (Start::Hash(_), _) => todo!(),
                 (Start::Hmac, keys) => {
                     let keys = keys.expect("made for it");
-                    sm3.hmac_many(&self.stream, &keys, &messages, workspace, out)?;
+                    kernels.sm3.hmac_many(&self.stream, &keys, &messages, workspace, out)?;
                 }
             }
         }
-        let bytes = messages.count * sm3::DIGEST_LEN;
+        let bytes = messages.count * self.digest_len;
         // SAFETY: as above.
         unsafe {
             if self.device_digests.is_some() {

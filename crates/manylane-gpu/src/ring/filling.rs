@@ -5,7 +5,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
 };
 
-use manylane::sm3::Midstate;
+use manylane::hash::Midstate;
 
 use super::{
     Pending, Slot, Start,
@@ -43,13 +43,14 @@ struct Part {
 
 impl Slot {
     /// Makes it a batch to be filled one by one, of about so many bytes in all: of each message, the
-    /// SM3 of the midstate's prefix followed by it is computed. What the slot holds is lost.
+    /// midstate's function of its prefix followed by it is computed. What the slot holds is lost.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if there is no page-locked memory for messages, or what the driver
     /// says: the ring is lost. [`Error::Forked`] in a child of the process that made the ring.
     pub fn fill(mut self, start: &Midstate, about: usize) -> Result<Filling<'_>, Error> {
         self.clear()?;
+        self.set_digest_len(start.digest_len());
         if self.in_place() {
             self.staging()?;
         }
@@ -156,7 +157,7 @@ impl Filling<'_> {
             sample::choose(part.count, self.slot.bytes(), |index| range(index).len()).ok()?;
         let range = range(index);
         let message = &part.tray.memory[range.start - part.at..range.end - part.at];
-        Some(Sample { index: part.first + index, digest: self.start.finish(message) })
+        Some(Sample::of(part.first + index, self.start, message))
     }
 
     /// Sends the rest on its way, and lets the device compute. Returns without waiting.
@@ -196,7 +197,7 @@ impl Filling<'_> {
         part.tray.used += CANARY_LEN;
         part.count += 1;
         self.slot.push(CANARY_LEN);
-        Sample { index, digest: self.start.finish(&canary) }
+        Sample::of(index, self.start, &canary)
     }
 }
 

@@ -9,10 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use manylane::{
-    Messages,
-    sm3::{self, Midstate},
-};
+use manylane::{Messages, hash::Midstate, sm3};
 use zeroize::Zeroize as _;
 
 use super::{
@@ -93,6 +90,11 @@ impl<'a> Pending<'a> {
         self.len() == 0
     }
 
+    /// Bytes of each digest.
+    pub fn digest_len(&self) -> usize {
+        self.buffers().digest_len
+    }
+
     /// Whether its digests are there.
     ///
     /// # Errors
@@ -131,19 +133,19 @@ impl<'a> Pending<'a> {
         Ok(())
     }
 
-    /// Waits for the digests, checks one against the CPU, and shows them in order.
+    /// Waits for the digests, checks one against the CPU, and shows them in order, one after another.
     ///
     /// # Errors
     /// As for [`is_done`](Self::is_done); [`Error::WrongResult`] if the device computed wrongly,
     /// and then the ring is lost too.
-    pub fn digests(&self) -> Result<&[[u8; sm3::DIGEST_LEN]], Error> {
+    pub fn digests(&self) -> Result<&[u8], Error> {
         self.wait()?;
         if !self.sample_is_right() {
             self.ring.lose();
             let device = self.ring.gpu().info().id.to_string();
             return Err(Error::WrongResult { kernel: "of a batch", device });
         }
-        Ok(&self.buffers().digests.as_chunks().0[..self.len()])
+        Ok(&self.buffers().digests()[..self.len() * self.digest_len()])
     }
 
     /// Message `index`, where it was put or where the caller has it: to compute it elsewhere, also
@@ -178,9 +180,9 @@ impl<'a> Pending<'a> {
     /// As for [`digests`](Self::digests). Nothing was written.
     ///
     /// # Panics
-    /// Unless `out.len() == self.len()`.
-    pub fn finish(mut self, out: &mut [[u8; sm3::DIGEST_LEN]]) -> Result<Slot, Error> {
-        assert_eq!(out.len(), self.len(), "room for each digest");
+    /// Unless `out.len() == self.len() * self.digest_len()`.
+    pub fn finish(mut self, out: &mut [u8]) -> Result<Slot, Error> {
+        assert_eq!(out.len(), self.len() * self.digest_len(), "room for each digest");
         out.copy_from_slice(self.digests()?);
         let mut buffers = self.buffers.take().expect("taken only by value");
         self.clean(&mut buffers);
@@ -195,25 +197,25 @@ impl<'a> Pending<'a> {
             return true;
         }
         let buffers = self.buffers();
-        let digests = buffers.digests.as_chunks().0;
+        let digest = |index| &buffers.digests()[index * buffers.digest_len..][..buffers.digest_len];
         if let Some(sample) = &self.sample {
-            return digests[sample.index] == sample.digest;
+            return *digest(sample.index) == *sample.digest;
         }
         let index = sample::choose(count, buffers.used, |index| self.message(index).len())
             .unwrap_or_else(|shortest| shortest);
-        let mut expected = [[0; sm3::DIGEST_LEN]];
+        let mut expected = vec![0; buffers.digest_len];
         match &self.start {
-            Some(start) => expected[0] = start.finish(self.message(index)),
+            Some(start) => start.finish(self.message(index), &mut expected),
             None => {
                 let key = [buffers.staged(index, true)];
                 let message = [self.message(index)];
                 let keys = Messages::slices(&key);
-                sm3::hmac_many(&keys, &Messages::slices(&message), &mut expected)
-                    .expect("one of each");
+                let mac = expected.as_chunks_mut().0;
+                sm3::hmac_many(&keys, &Messages::slices(&message), mac).expect("one of each");
             }
         }
-        let right = digests[index] == expected[0];
-        expected[0].zeroize();
+        let right = *digest(index) == *expected;
+        expected.zeroize();
         right
     }
 
@@ -227,7 +229,8 @@ impl<'a> Pending<'a> {
         // Those that this batch went through have been copied.
         let _ = self.ring.take_back_trays();
         let count = buffers.loaded.count();
-        buffers.digests[..count * sm3::DIGEST_LEN].zeroize();
+        let bytes = count * buffers.digest_len;
+        buffers.digests[..bytes].zeroize();
     }
 }
 

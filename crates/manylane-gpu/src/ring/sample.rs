@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use manylane::sm3;
+use manylane::hash::Midstate;
 use zeroize::Zeroize as _;
 
 /// A check takes about this part of the CPU's time for the batch.
@@ -14,7 +14,16 @@ const ALWAYS_CHEAP: usize = 512;
 /// What the CPU made of one message of a batch.
 pub(super) struct Sample {
     pub(super) index: usize,
-    pub(super) digest: [u8; sm3::DIGEST_LEN],
+    pub(super) digest: Vec<u8>,
+}
+
+impl Sample {
+    /// Message `index` after the midstate's prefix.
+    pub(super) fn of(index: usize, start: &Midstate, message: &[u8]) -> Self {
+        let mut digest = vec![0; start.digest_len()];
+        start.finish(message, &mut digest);
+        Sample { index, digest }
+    }
 }
 
 impl Drop for Sample {

@@ -3,7 +3,7 @@
 
 use std::{fmt, ops::Range};
 
-use manylane::{Messages, Shape};
+use manylane::{Messages, Shape, sm3};
 
 use super::{
     Pending, Ring, Shared, Start,
@@ -25,7 +25,8 @@ pub struct Slot {
 }
 
 impl Slot {
-    pub(super) fn of(ring: Ring, buffers: Box<Buffers>) -> Self {
+    pub(super) fn of(ring: Ring, mut buffers: Box<Buffers>) -> Self {
+        buffers.digest_len = sm3::DIGEST_LEN;
         Slot { ring, buffers: Some(buffers) }
     }
 
@@ -35,6 +36,21 @@ impl Slot {
 
     fn buffers_mut(&mut self) -> &mut Buffers {
         self.buffers.as_mut().expect("taken only by value")
+    }
+
+    /// Keeps room for digests of so many bytes, before messages are [loaded](Self::load): as many as
+    /// SM3's have is what it keeps otherwise, and fewer messages fit with longer ones.
+    ///
+    /// # Panics
+    /// If that is zero.
+    pub fn with_digest_len(mut self, len: usize) -> Self {
+        self.set_digest_len(len);
+        self
+    }
+
+    pub(super) fn set_digest_len(&mut self, len: usize) {
+        assert!(len > 0, "digests of no bytes");
+        self.buffers_mut().digest_len = len;
     }
 
     /// Fills it with copies of as many of the first messages as fit, instead of what it holds, and
@@ -117,7 +133,7 @@ impl Slot {
 
     /// Messages that still fit.
     pub(super) fn left(&self) -> usize {
-        self.buffers().max_messages - self.len()
+        self.buffers().most() - self.len()
     }
 
     /// Adds a message of so many bytes, which follows the others.
@@ -168,7 +184,7 @@ impl Slot {
 
     /// Whether it holds as many messages as it can.
     pub fn is_full(&self) -> bool {
-        self.len() == self.buffers().max_messages
+        self.len() == self.buffers().most()
     }
 
     /// Sends it on its way: copy in, compute, copy out. Returns without waiting.
@@ -177,7 +193,8 @@ impl Slot {
     /// What the driver says; then the ring is lost.
     ///
     /// # Panics
-    /// On [`Start::Hmac`] unless filled by [`load_hmac`](Self::load_hmac).
+    /// On [`Start::Hmac`] unless filled by [`load_hmac`](Self::load_hmac); if digests have another
+    /// length than [it keeps room for](Self::with_digest_len).
     pub fn submit(mut self, start: Start) -> Result<Pending<'static>, Error> {
         let keys = self.buffers().loaded_keys.count();
         let with_keys = matches!(start, Start::Hmac);
@@ -208,6 +225,7 @@ impl Slot {
         start: Start,
         messages: &Messages<'a>,
     ) -> Result<(Pending<'a>, usize), Error> {
+        self.set_digest_len(start.digest_len());
         assert!(matches!(start, Start::Hash(_)), "keys are loaded too");
         let count = self.load(messages)?;
         let source = Some(messages.range(0, count));
@@ -232,9 +250,10 @@ impl Slot {
     ) -> Result<(Pending<'a>, usize), Error> {
         assert!(matches!(start, Start::Hash(_)), "keys are staged");
         self.ring.check_usable()?;
+        self.set_digest_len(start.digest_len());
         let buffers = self.buffers_mut();
         buffers.clear();
-        let (room, max) = (buffers.capacity, buffers.max_messages);
+        let (room, max) = (buffers.capacity, buffers.most());
         let (from, stride) = match messages.shape() {
             Shape::Strided { data, len, stride, count } => {
                 let rows = match buffers.in_place() {
@@ -287,11 +306,12 @@ impl Slot {
     ) -> Result<Pending<'a>, Error> {
         let ring = self.ring.clone();
         ring.check_usable()?;
-        let Shared { sm3, copies, .. } = &*ring.0;
+        assert_eq!(start.digest_len(), self.buffers().digest_len, "room for each digest");
+        let Shared { kernels, copies, .. } = &*ring.0;
         let buffers = self.buffers_mut();
         if buffers.loaded.count() > 0 {
             let sent = send(buffers, copies);
-            let sent = sent.and_then(|data| buffers.enqueue(sm3, start, data, copies));
+            let sent = sent.and_then(|data| buffers.enqueue(kernels, start, data, copies));
             sent.inspect_err(|_| ring.lose())?;
         }
         let buffers = self.buffers.take().expect("taken only by value");

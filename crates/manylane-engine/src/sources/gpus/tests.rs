@@ -2,7 +2,8 @@
 
 use proptest::{prelude::*, test_runner::RngSeed};
 
-use super::{BEYOND, EXTRA, Plan};
+use super::{BEYOND, Plan};
+use crate::class::Class;
 use crate::{
     cost::{Backlog, GpuState, Rate},
     sources::LOOK_AHEAD,
@@ -92,7 +93,7 @@ impl Simulation {
     }
 
     fn cost(&self) -> f64 {
-        self.scene.len + EXTRA as f64
+        self.scene.len + Class::SM3.extra() as f64
     }
 
     fn collect(&mut self, now: f64) {
