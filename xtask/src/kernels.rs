@@ -32,7 +32,7 @@ const TABLES_1: [&[&str]; 2] = [
     &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
 ];
 
-const IMAGES: [Image; 10] = [
+const IMAGES: [Image; 12] = [
     Image {
         name: "sm3-plain",
         source: "sm3.cu",
@@ -42,6 +42,21 @@ const IMAGES: [Image; 10] = [
     Image {
         name: "sm3-multiplier",
         source: "sm3.cu",
+        options: &["-DBY_MULTIPLIER"],
+        capabilities: [
+            &["70", "72", "75"],
+            &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
+        ],
+    },
+    Image {
+        name: "sha3-plain",
+        source: "sha3.cu",
+        options: &[],
+        capabilities: [&["60", "61", "62"], &[]],
+    },
+    Image {
+        name: "sha3-multiplier",
+        source: "sha3.cu",
         options: &["-DBY_MULTIPLIER"],
         capabilities: [
             &["70", "72", "75"],

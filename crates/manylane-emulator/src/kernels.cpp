@@ -8,6 +8,7 @@
 #include "aes.cu"
 #include "block_comparators.cu"
 #include "comparators.cu"
+#include "sha3.cu"
 #include "sm3.cu"
 #include "sm4.cu"
 
@@ -95,6 +96,25 @@ void describe(Launch &launch, const Messages &, const Messages &messages, const 
     launch.digests = out;
     launch.digest_count = count;
 }
+// Of SHA-3: outputs of any length, in units of the others' digests.
+void describe_outputs(Launch &launch, u32 count, u32 output_len, u8 *out) {
+    launch.digests = out;
+    launch.digest_count = std::uint64_t{count} * output_len / 32;
+}
+void describe(Launch &launch, const Messages &messages, const sha3::Sponge &sponge, const u32 *,
+              u32 count, u8 *out) {
+    launch.bytes = message_bytes(messages, count);
+    describe_outputs(launch, count, sponge.output_len, out);
+}
+void describe(Launch &launch, const u8 *, u64, u32, u32, const sha3::Sponge &sponge, u32 count,
+              u8 *out) {
+    describe_outputs(launch, count, sponge.output_len, out);
+}
+void describe(Launch &launch, const u8 *, u64, u32 len, u32, u32, u32 output_len, u32 count,
+              u8 *out) {
+    launch.bytes = std::uint64_t{len} * count;
+    describe_outputs(launch, count, output_len, out);
+}
 // Of block ciphers: what is written is taken for digests, as far as it goes.
 void describe_blocks(Launch &launch, u64 bytes, u8 *out) {
     launch.bytes = bytes;
@@ -158,6 +178,17 @@ struct Registration {
         add("sm3_hash_short", BLOCK, sm3_hash_short);
         add("sm3_hash_32", BLOCK, sm3_hash_32);
         add("sm3_hmac_many", BLOCK, sm3_hmac_many);
+#define ADD_SHA3(rate)                                                                             \
+    add("sha3_hash_many_" #rate, sha3::BLOCK, sha3_hash_many_##rate);                              \
+    add("sha3_hash_rows_" #rate, sha3::BLOCK, sha3_hash_rows_##rate);                              \
+    add("sha3_hash_short_" #rate, sha3::BLOCK, sha3_hash_short_##rate);
+        ADD_SHA3(168)
+        ADD_SHA3(144)
+        ADD_SHA3(136)
+        ADD_SHA3(104)
+        ADD_SHA3(72)
+#undef ADD_SHA3
+        add("sha3_hash_32", sha3::BLOCK, sha3_hash_32);
         add("bin_count", 1024, bin_count);
         add("bin_offsets", 1024, bin_offsets);
         add("bin_scatter", 1024, bin_scatter);

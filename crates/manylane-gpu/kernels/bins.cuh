@@ -13,14 +13,16 @@
 // PER_OCTAVE = 1 << OCTAVE_BITS bins serve each doubling.
 constexpr u32 BINS = 1024, EXACT = 512, EXACT_BITS = 9, OCTAVE_BITS = 4;
 
-// Bytes of padding that follow the message in its block at least: with no more in the last block
-// than these, it is padding alone.
-constexpr u32 LENGTH_FIELD = 8;
+// How a message's length makes its number of blocks: bytes beside the message, at least one; bytes of a
+// block; and bytes of the last block up to which it is padding alone, 0 if that does not matter.
+struct Blocks {
+    u32 extra, len, padding;
+};
 
-// The bin of a message, the longest first. `extra` is what is hashed beside its bytes.
-DEVICE u32 bin(const Messages &messages, u32 extra, u32 index) {
-    const u64 last = message(messages, index).len + extra - 1;
-    const u64 size = 2 * (last / 64 + 1) - (last % 64 < LENGTH_FIELD);
+// The bin of a message, the longest first.
+DEVICE u32 bin(const Messages &messages, const Blocks &blocks, u32 index) {
+    const u64 last = message(messages, index).len + blocks.extra - 1;
+    const u64 size = 2 * (last / blocks.len + 1) - (last % blocks.len < blocks.padding);
     const u32 n = size >> 32 ? ~0u : static_cast<u32>(size);
     u32 rank = n;
     if (n >= EXACT) {
@@ -50,19 +52,19 @@ DEVICE void clear(u32 *bins, u32 t) {
     }
 }
 
-DEVICE void count_tile(const Messages &messages, u32 extra, u32 count, u32 *bins, u32 t) {
+DEVICE void count_tile(const Messages &messages, const Blocks &blocks, u32 count, u32 *bins, u32 t) {
     const Tile own = tile(count);
     for (u32 i = own.from + t; i < own.to; i += block_size()) {
-        atomic_add(&bins[bin(messages, extra, i)], 1);
+        atomic_add(&bins[bin(messages, blocks, i)], 1);
     }
 }
 
 KERNEL(1024, 1024)
-bin_count(const Messages messages, u32 extra, u32 count, u32 *bins) {
+bin_count(const Messages messages, const Blocks blocks, u32 count, u32 *bins) {
     SHARED(u32, own, BINS);
     FOR_EACH_THREAD(t) { clear(own, t); }
     BARRIER();
-    FOR_EACH_THREAD(t) { count_tile(messages, extra, count, own, t); }
+    FOR_EACH_THREAD(t) { count_tile(messages, blocks, count, own, t); }
     BARRIER();
     FOR_EACH_THREAD(t) {
         for (u32 b = t; b < BINS; b += block_size()) {
@@ -103,11 +105,11 @@ bin_offsets(u32 *bins) {
 
 // Writes the order, and leaves each bin's end in `bins`.
 KERNEL(1024, 1024)
-bin_scatter(const Messages messages, u32 extra, u32 count, u32 *bins, u32 *order) {
+bin_scatter(const Messages messages, const Blocks blocks, u32 count, u32 *bins, u32 *order) {
     SHARED(u32, next, BINS);
     FOR_EACH_THREAD(t) { clear(next, t); }
     BARRIER();
-    FOR_EACH_THREAD(t) { count_tile(messages, extra, count, next, t); }
+    FOR_EACH_THREAD(t) { count_tile(messages, blocks, count, next, t); }
     BARRIER();
     FOR_EACH_THREAD(t) {
         for (u32 b = t; b < BINS; b += block_size()) {
@@ -120,7 +122,7 @@ bin_scatter(const Messages messages, u32 extra, u32 count, u32 *bins, u32 *order
     FOR_EACH_THREAD(t) {
         const Tile own = tile(count);
         for (u32 i = own.from + t; i < own.to; i += block_size()) {
-            order[atomic_add(&next[bin(messages, extra, i)], 1)] = i;
+            order[atomic_add(&next[bin(messages, blocks, i)], 1)] = i;
         }
     }
 }

@@ -27,6 +27,7 @@ struct alignas(16) Vector {
 #define KERNEL(threads, resident)                                                                  \
     extern "C" __global__ void __launch_bounds__(threads, resident / threads)
 #define CONSTANT static __constant__ const
+#define OPAQUE_CONSTANT __constant__
 #define SHARED(type, name, count) __shared__ type name[count]
 // As many bytes as the launch asked for, 16-byte aligned.
 #define LAUNCH_SHARED(name) extern __shared__ __align__(16) u8 name[]
@@ -54,6 +55,14 @@ DEVICE u32 logic3(u32 x, u32 y, u32 z) {
 DEVICE u32 xor3(u32 x, u32 y, u32 z) { return logic3<0x96>(x, y, z); }
 DEVICE u32 majority(u32 x, u32 y, u32 z) { return logic3<0xe8>(x, y, z); }
 DEVICE u32 choose(u32 x, u32 y, u32 z) { return logic3<0xca>(x, y, z); }
+// x ^ (~y & z)
+DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) { return logic3<0xd2>(x, y, z); }
+
+// The high word of high:low << N.
+template <int N>
+DEVICE u32 funnel_left(u32 high, u32 low) {
+    return __funnelshift_l(low, high, N);
+}
 
 // Shifts by 32 and more give 0.
 DEVICE u32 shift_left(u32 x, u32 n) {
@@ -74,15 +83,25 @@ DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
 }
 DEVICE u32 big_endian(u32 x) { return __byte_perm(x, 0, 0x0123); }
 
+// The four bytes of `high:low` from bit `from` (a multiple of 8 under 32) on.
+DEVICE u32 unaligned_word(u32 low, u32 high, u32 from) { return __funnelshift_r(low, high, from); }
+
 DEVICE u32 multiply_add(u32 x, u32 y, u32 z) {
     u32 out;
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(out) : "r"(x), "r"(y), "r"(z));
     return out;
 }
+DEVICE u32 multiply_high(u32 x, u32 y) { return __umulhi(x, y); }
 DEVICE void multiply_wide(u32 x, u32 y, u32 &low, u32 &high) {
     asm("{ .reg .b64 t; mul.wide.u32 t, %2, %3; mov.b64 {%0, %1}, t; }"
         : "=r"(low), "=r"(high)
         : "r"(x), "r"(y));
+}
+// The 64-bit sum of x * y and z_high:z_low.
+DEVICE void multiply_wide_add(u32 x, u32 y, u32 z_low, u32 z_high, u32 &low, u32 &high) {
+    asm("{ .reg .b64 t; mov.b64 t, {%4, %5}; mad.wide.u32 t, %2, %3, t; mov.b64 {%0, %1}, t; }"
+        : "=r"(low), "=r"(high)
+        : "r"(x), "r"(y), "r"(z_low), "r"(z_high));
 }
 
 DEVICE u32 load4(const u8 *at) { return __ldg(reinterpret_cast<const u32 *>(at)); }
@@ -91,6 +110,7 @@ DEVICE Vector load16(const u8 *at) {
     const uint4 v = __ldg(reinterpret_cast<const uint4 *>(at));
     return {{v.x, v.y, v.z, v.w}};
 }
+DEVICE void store4(u8 *at, u32 x) { *reinterpret_cast<u32 *>(at) = x; }
 DEVICE void store16(u8 *at, const Vector &v) {
     *reinterpret_cast<uint4 *>(at) = make_uint4(v.x[0], v.x[1], v.x[2], v.x[3]);
 }
@@ -133,6 +153,7 @@ DEVICE u32 opaque(u32 x) {
 #define KERNEL(threads, resident)                                                                            \
     extern "C" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, threads)))
 #define CONSTANT static __attribute__((constant)) const
+#define OPAQUE_CONSTANT static __attribute__((constant)) const
 #define SHARED(type, name, count) static __attribute__((shared)) type name[count]
 #define LAUNCH_SHARED(name) extern __attribute__((shared)) __attribute__((aligned(16))) u8 name[]
 #define BARRIER() block_barrier()
@@ -156,6 +177,7 @@ DEVICE u32 block_count() { return __builtin_amdgcn_grid_size_x() / block_size();
 #define DEVICE_METHOD inline
 #define KERNEL(threads, resident) extern "C" void
 #define CONSTANT static const
+#define OPAQUE_CONSTANT static const
 // The emulator looks what a thread block leaves in it.
 #define SHARED(type, name, count)                                                                  \
     static thread_local type name[count];                                                          \
@@ -193,6 +215,14 @@ DEVICE u32 rotate_left(u32 x) {
 DEVICE u32 xor3(u32 x, u32 y, u32 z) { return x ^ y ^ z; }
 DEVICE u32 choose(u32 x, u32 y, u32 z) { return z ^ (x & (y ^ z)); }
 DEVICE u32 majority(u32 x, u32 y, u32 z) { return choose(x ^ y, z, y); }
+// x ^ (~y & z)
+DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) { return choose(y, x, x ^ z); }
+
+// The high word of high:low << N, 0 < N < 32: the form in which LLVM finds v_alignbit_b32.
+template <int N>
+DEVICE u32 funnel_left(u32 high, u32 low) {
+    return high << N | low >> (32 - N);
+}
 
 // Shifts by 32 and more give 0.
 DEVICE u32 shift_left(u32 x, u32 n) { return n < 32 ? x << n : 0; }
@@ -202,15 +232,29 @@ DEVICE u32 big_endian(u32 x) { return __builtin_bswap32(x); }
 
 // No pipe of these machines multiplies beside the additions.
 DEVICE u32 multiply_add(u32 x, u32 y, u32 z) { return x * y + z; }
+DEVICE u32 multiply_high(u32 x, u32 y) {
+    return static_cast<u32>(static_cast<u64>(x) * y >> 32);
+}
 DEVICE void multiply_wide(u32 x, u32 y, u32 &low, u32 &high) {
     const u64 product = static_cast<u64>(x) * y;
     low = static_cast<u32>(product);
     high = static_cast<u32>(product >> 32);
 }
+DEVICE void multiply_wide_add(u32 x, u32 y, u32 z_low, u32 z_high, u32 &low, u32 &high) {
+    const u64 sum = static_cast<u64>(x) * y + (static_cast<u64>(z_high) << 32 | z_low);
+    low = static_cast<u32>(sum);
+    high = static_cast<u32>(sum >> 32);
+}
+
+// The four bytes of `high:low` from bit `from` (a multiple of 8 under 32) on.
+DEVICE u32 unaligned_word(u32 low, u32 high, u32 from) {
+    return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> from);
+}
 
 DEVICE u32 load4(const u8 *at) { return *reinterpret_cast<const u32 *>(at); }
 DEVICE u64 load8(const u8 *at) { return *reinterpret_cast<const u64 *>(at); }
 DEVICE Vector load16(const u8 *at) { return *reinterpret_cast<const Vector *>(at); }
+DEVICE void store4(u8 *at, u32 x) { *reinterpret_cast<u32 *>(at) = x; }
 DEVICE void store16(u8 *at, const Vector &v) { *reinterpret_cast<Vector *>(at) = v; }
 DEVICE Vector load16_once(const u8 *at) { return load16(at); }
 DEVICE void store16_once(u8 *at, const Vector &v) { store16(at, v); }

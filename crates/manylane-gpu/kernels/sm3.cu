@@ -2,6 +2,7 @@
 #include "bins.cuh"
 #include "messages.cuh"
 #include "sm3.cuh"
+#include "words.cuh"
 
 // The most threads a block may have.
 constexpr u32 BLOCK = 256;

@@ -8,12 +8,7 @@ mod counter;
 mod known_answers;
 mod ring;
 
-use std::{
-    collections::BTreeMap,
-    ffi::c_void,
-    ptr,
-    sync::{Arc, Mutex, Weak},
-};
+use std::{ffi::c_void, ptr, sync::Arc};
 
 use zeroize::Zeroize as _;
 
@@ -22,8 +17,9 @@ pub use self::{
     ring::{BlockCipher, BlockMode, BlockRing, BlockRingConfig, Unapplied},
 };
 use crate::{
-    DeviceId, DevicePointer, Error, Gpu, KernelInfo, Stream, compile,
-    runtime::{Kernel, Module, lock},
+    DeviceId, DevicePointer, Error, Gpu, KernelInfo, Stream,
+    compile::{self, Loaded},
+    runtime::{Kernel, Module},
 };
 
 /// Bytes of a block, of both ciphers.
@@ -181,15 +177,6 @@ pub(crate) struct Kernels {
     _module: Module,
 }
 
-/// What this process knows of a cipher on a device.
-#[derive(Default)]
-struct Loaded {
-    kernels: Weak<Kernels>,
-    /// That the device did not end its first work, which is still there: to free memory would wait
-    /// for it.
-    hangs: Option<Error>,
-}
-
 impl Kernels {
     /// The kernels, with as many tables as the card has room for unless the caller says how many:
     /// loaded and checked against known answers by the first call, shared by later ones.
@@ -198,8 +185,7 @@ impl Kernels {
         cipher: Cipher,
         tables: Option<Tables>,
     ) -> Result<Arc<Self>, Error> {
-        type Key = (DeviceId, Cipher, Tables);
-        static LOADED: Mutex<BTreeMap<Key, Arc<Mutex<Loaded>>>> = Mutex::new(BTreeMap::new());
+        static LOADED: Loaded<(DeviceId, Cipher, Tables), Kernels> = Loaded::new();
         // A forked child learns that here, before it could find the locks held for ever.
         let shared = gpu.shared_of_block()?;
         let room = || shape("no tables fit into the device's shared memory");
@@ -209,19 +195,8 @@ impl Kernels {
             None => Tables::of(shared).ok_or_else(room)?,
         };
         let key = (gpu.info().id, cipher, tables);
-        let of_device = lock(&LOADED).entry(key).or_default().clone();
-        let mut loaded = lock(&of_device);
-        if let Some(kernels) = loaded.kernels.upgrade() {
-            return Ok(kernels);
-        }
-        if let Some(error) = &loaded.hangs {
-            return Err(error.clone());
-        }
         let checked = || Self::checked(gpu, cipher, tables);
-        let distrust = || compile::distrust_kept_block(gpu, cipher, tables);
-        let kernels = compile::first_use(checked, distrust, &mut loaded.hangs)?;
-        loaded.kernels = Arc::downgrade(&kernels);
-        Ok(kernels)
+        LOADED.get(key, checked, || compile::distrust_kept_block(gpu, cipher, tables))
     }
 
     fn checked(gpu: &Gpu, cipher: Cipher, tables: Tables) -> Result<Arc<Self>, Error> {
@@ -248,17 +223,8 @@ impl Kernels {
 
     /// The kernels, as the driver compiled them.
     pub(crate) fn describe(&self, threads: Option<u32>) -> Result<Vec<KernelInfo>, Error> {
-        let describe = |kernel: &Kernel| {
-            let info = kernel.info(&self.gpu)?;
-            Ok(KernelInfo {
-                name: kernel.name,
-                registers: info.registers,
-                local_bytes: info.local_bytes,
-                block: threads.unwrap_or(THREADS),
-                max_block: info.max_threads_per_block,
-            })
-        };
-        self.kernels.iter().map(describe).collect()
+        let of = |kernel| KernelInfo::of(kernel, &self.gpu, threads.unwrap_or(THREADS));
+        self.kernels.iter().map(of).collect()
     }
 
     fn check(&self, stream: &Stream, place: Place) -> Result<(), Error> {

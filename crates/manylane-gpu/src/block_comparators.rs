@@ -112,16 +112,8 @@ impl BlockComparators {
     /// What the driver says.
     pub fn kernels(&self) -> Result<Vec<KernelInfo>, Error> {
         let of = |which: BlockComparator| self.of(which).iter().map(move |kernel| (which, kernel));
-        let describe = |(which, kernel): (BlockComparator, &Kernel)| {
-            let info = kernel.info(&self.gpu)?;
-            Ok(KernelInfo {
-                name: kernel.name,
-                registers: info.registers,
-                local_bytes: info.local_bytes,
-                block: which.block(),
-                max_block: info.max_threads_per_block,
-            })
-        };
+        let describe =
+            |(which, kernel): (BlockComparator, &Kernel)| KernelInfo::of(kernel, &self.gpu, which.block());
         BlockComparator::ALL.into_iter().flat_map(of).map(describe).collect()
     }
 

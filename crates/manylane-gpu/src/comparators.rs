@@ -102,17 +102,7 @@ impl Comparators {
     /// # Errors
     /// What the driver says.
     pub fn kernels(&self) -> Result<Vec<KernelInfo>, Error> {
-        let describe = |kernel: &Kernel| {
-            let info = kernel.info(&self.gpu)?;
-            Ok(KernelInfo {
-                name: kernel.name,
-                registers: info.registers,
-                local_bytes: info.local_bytes,
-                block: BLOCK,
-                max_block: info.max_threads_per_block,
-            })
-        };
-        self.kernels.iter().map(describe).collect()
+        self.kernels.iter().map(|kernel| KernelInfo::of(kernel, &self.gpu, BLOCK)).collect()
     }
 
     /// Enqueues the digest of each message: digest `i` goes to `out + 32 * i`. `out` is 16-byte

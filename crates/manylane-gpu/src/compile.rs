@@ -11,7 +11,10 @@ mod cache;
 #[path = "compile/no_cache.rs"]
 mod cache;
 
-use std::{collections::BTreeMap, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, Weak},
+};
 
 use manylane::sm3::{DIGEST_LEN, Digest as _, Sm3};
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
@@ -52,6 +55,19 @@ pub(crate) fn sm3_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
     image(gpu, tuning(gpu.info()).sm3_ptx, &SM3)
 }
 
+/// The kernels of [`Sha3`](crate::Sha3), likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn sha3_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image_with(gpu, tuning(gpu.info()).sha3_ptx, &SHA3, &[])
+}
+
+/// As [`distrust_kept_sm3`], of [`sha3_image`].
+pub(crate) fn distrust_kept_sha3(gpu: &Gpu) -> bool {
+    distrust(gpu, &SHA3, &[])
+}
+
 /// The kernels of [`Comparators`](crate::Comparators), likewise.
 ///
 /// # Errors
@@ -69,7 +85,7 @@ pub(crate) fn block_image(gpu: &Gpu, cipher: Cipher, tables: Tables) -> Result<V
     image_with(gpu, block::ptx(cipher, tables), unit, defines)
 }
 
-/// As [`distrust_kept`], of [`block_image`].
+/// As [`distrust_kept_sm3`], of [`block_image`].
 pub(crate) fn distrust_kept_block(gpu: &Gpu, cipher: Cipher, tables: Tables) -> bool {
     let (unit, defines) = block_unit(cipher, tables);
     distrust(gpu, unit, defines)
@@ -117,6 +133,18 @@ const SM3: Unit = Unit {
         ("device.h", kernel!("device.h")),
         ("messages.cuh", kernel!("messages.cuh")),
         ("sm3.cuh", kernel!("sm3.cuh")),
+        ("words.cuh", kernel!("words.cuh")),
+    ],
+};
+
+const SHA3: Unit = Unit {
+    name: "sha3.cu",
+    source: kernel!("sha3.cu"),
+    headers: &[
+        ("bins.cuh", kernel!("bins.cuh")),
+        ("device.h", kernel!("device.h")),
+        ("keccak.cuh", kernel!("keccak.cuh")),
+        ("messages.cuh", kernel!("messages.cuh")),
     ],
 };
 
@@ -231,8 +259,48 @@ fn code_object(
 
 /// Whether the kernels that [`sm3_image`] gave were kept from an earlier process. From now on they
 /// are compiled anew, and replace what was kept.
-pub(crate) fn distrust_kept(gpu: &Gpu) -> bool {
+pub(crate) fn distrust_kept_sm3(gpu: &Gpu) -> bool {
     distrust(gpu, &SM3, tuning(gpu.info()).hip_defines)
+}
+
+/// What this process knows of kernels, by device and what else tells them apart.
+pub(crate) struct Loaded<Key, Kernels>(Mutex<BTreeMap<Key, Arc<Mutex<OfKey<Kernels>>>>>);
+
+struct OfKey<Kernels> {
+    kernels: Weak<Kernels>,
+    /// That the device did not end its first work, which is still there: to free memory would wait
+    /// for it.
+    hangs: Option<Error>,
+}
+
+impl<Key: Ord, Kernels> Loaded<Key, Kernels> {
+    pub(crate) const fn new() -> Self {
+        Loaded(Mutex::new(BTreeMap::new()))
+    }
+
+    /// The kernels that there are, or else those of [`first_use`].
+    ///
+    /// # Errors
+    /// As [`first_use`]; at once that the device hangs, if it did at the first use.
+    pub(crate) fn get(
+        &self,
+        key: Key,
+        checked: impl FnMut() -> Result<Arc<Kernels>, Error>,
+        distrust: impl FnOnce() -> bool,
+    ) -> Result<Arc<Kernels>, Error> {
+        let nothing = || Arc::new(Mutex::new(OfKey { kernels: Weak::new(), hangs: None }));
+        let of_key = lock(&self.0).entry(key).or_insert_with(nothing).clone();
+        let mut of_key = lock(&of_key);
+        if let Some(kernels) = of_key.kernels.upgrade() {
+            return Ok(kernels);
+        }
+        if let Some(error) = &of_key.hangs {
+            return Err(error.clone());
+        }
+        let kernels = first_use(checked, distrust, &mut of_key.hangs)?;
+        of_key.kernels = Arc::downgrade(&kernels);
+        Ok(kernels)
+    }
 }
 
 /// What `checked` loads and finds right. If what an earlier process kept may be at fault, `distrust` has it made anew, and
@@ -240,7 +308,7 @@ pub(crate) fn distrust_kept(gpu: &Gpu) -> bool {
 ///
 /// # Errors
 /// The last of `checked`.
-pub(crate) fn first_use<T>(
+fn first_use<T>(
     mut checked: impl FnMut() -> Result<T, Error>,
     distrust: impl FnOnce() -> bool,
     hangs: &mut Option<Error>,

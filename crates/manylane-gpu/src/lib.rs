@@ -1,4 +1,4 @@
-//! SM3 of many messages, AES and SM4 on GPUs: NVIDIA's through CUDA, AMD's and Hygon's through HIP.
+//! SM3 and SHA-3 of many messages, AES and SM4 on GPUs: NVIDIA's through CUDA, AMD's and Hygon's through HIP.
 //!
 //! Building needs no GPU toolkit and running needs none either: the driver is loaded at run time
 //! if it is there, CUDA kernels are embedded as PTX that the driver compiles for its card, and HIP
@@ -7,7 +7,7 @@
 //! | want | call |
 //! |---|---|
 //! | which GPUs there are | [`devices`] |
-//! | digests of messages that are in a GPU's memory | [`Sm3`] |
+//! | digests of messages that are in a GPU's memory | [`Sm3`], [`Sha3`] |
 //! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
 //! | AES or SM4 (ECB, counter mode) of data that is in a GPU's memory | [`Aes`], [`Sm4`] |
 //! | the same of data in the host's memory | [`BlockRing`] |
@@ -26,8 +26,13 @@ mod block_comparators;
 mod comparators;
 mod compile;
 mod error;
+mod kernel_info;
+mod known_answers;
+mod messages;
+mod order;
 mod ring;
 mod runtime;
+mod sha3;
 mod sm3;
 mod sm4;
 mod tuning;
@@ -39,9 +44,13 @@ pub use block::{
 pub use block_comparators::{BlockComparator, BlockComparators};
 pub use comparators::{Comparator, Comparators};
 pub use error::Error;
+pub use kernel_info::KernelInfo;
+pub use messages::{DeviceMessages, Layout};
+pub use order::Workspace;
 pub use ring::{Filling, KernelSet, Pending, Ring, RingConfig, Slot, Start};
 pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };
-pub use sm3::{DeviceMessages, KernelInfo, Layout, Sm3, Workspace};
+pub use sha3::Sha3;
+pub use sm3::Sm3;
 pub use sm4::{Sm4, Sm4Keys};

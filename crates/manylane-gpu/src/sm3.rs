@@ -4,97 +4,18 @@
 mod abi;
 mod known_answers;
 
-use std::{
-    collections::BTreeMap,
-    fmt,
-    sync::{Arc, Mutex, Weak},
-};
+use std::{fmt, sync::Arc};
 
-use manylane::sm3::{DIGEST_LEN, Midstate};
+use manylane::sm3::{BLOCK_LEN, DIGEST_LEN, Midstate};
 
-use self::abi::argument;
 use crate::{
-    DeviceBuffer, DeviceId, DevicePointer, Error, Gpu, Stream, compile,
-    runtime::{Kernel, Module, lock},
+    DeviceId, DeviceMessages, DevicePointer, Error, Gpu, KernelInfo, Layout, Stream, Workspace,
+    compile::{self, Loaded},
+    messages::{Place, argument, check, parts},
+    order::{Blocks, Few, Order},
+    runtime::{Kernel, Module},
     tuning::{self, Tuning},
 };
-
-/// Where messages are in a device's memory.
-///
-/// Rows of an array, or the buffers of an Arrow `binary` or `large_binary` array that was copied
-/// to the device. Messages may begin at any byte.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// Message `i` is the `len` bytes at `data + i * stride`.
-    Strided {
-        /// The first message.
-        data: DevicePointer,
-        /// Bytes of each message.
-        len: u64,
-        /// Bytes from one message to the next.
-        stride: u64,
-    },
-    /// Message `i` is the bytes `offsets[i]..offsets[i + 1]` of an array whose byte `base` is at
-    /// `data`.
-    Offsets32 {
-        /// Byte `base` of the array.
-        data: DevicePointer,
-        /// One more 32-bit number than there are messages, never decreasing, from `base` on.
-        offsets: DevicePointer,
-        /// How much of the array is not there.
-        base: u64,
-    },
-    /// As `Offsets32`, with 64-bit offsets.
-    Offsets64 {
-        /// Byte `base` of the array.
-        data: DevicePointer,
-        /// One more 64-bit number than there are messages, never decreasing, from `base` on.
-        offsets: DevicePointer,
-        /// How much of the array is not there.
-        base: u64,
-    },
-}
-
-/// Messages in a device's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceMessages {
-    /// How many.
-    pub count: usize,
-    /// Where.
-    pub layout: Layout,
-}
-
-impl DeviceMessages {
-    /// Messages from `start` on, `count` of them.
-    fn part(&self, start: usize, count: usize) -> Self {
-        let layout = match self.layout {
-            Layout::Strided { data, len, stride } => {
-                Layout::Strided { data: data.add(start * stride as usize), len, stride }
-            }
-            Layout::Offsets32 { data, offsets, base } => {
-                Layout::Offsets32 { data, offsets: offsets.add(start * 4), base }
-            }
-            Layout::Offsets64 { data, offsets, base } => {
-                Layout::Offsets64 { data, offsets: offsets.add(start * 8), base }
-            }
-        };
-        DeviceMessages { count, layout }
-    }
-
-    /// Offsets are read as numbers of their size.
-    fn check(&self) -> Result<(), Error> {
-        let aligned = match self.layout {
-            Layout::Strided { .. } => true,
-            Layout::Offsets32 { offsets, .. } => offsets.0.is_multiple_of(4),
-            Layout::Offsets64 { offsets, .. } => offsets.0.is_multiple_of(8),
-        };
-        if aligned { Ok(()) } else { Err(shape("offsets are not aligned to their size")) }
-    }
-}
-
-fn shape(why: &'static str) -> Error {
-    Error::Input(manylane::Error::Shape(why))
-}
 
 /// Which kernel takes messages of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,17 +54,8 @@ impl Choice {
     }
 }
 
-/// Messages one launch takes at most: the kernels number them with 32 bits.
-const MAX_COUNT: usize = 1 << 31;
-
 /// Longest message that fits into one block with its padding.
 const MAX_SHORT: u64 = 55;
-
-/// Bytes of the ordering kernels' bins (`BINS` in `kernels/bins.cuh`).
-const BINS_LEN: usize = 1024 * size_of::<u32>();
-
-/// Messages that each thread of the ordering kernels takes.
-const MESSAGES_PER_BIN_THREAD: u32 = 4;
 
 /// The kernels' argument that no compiler can know to be 1.
 const ONE: u32 = 1;
@@ -159,14 +71,6 @@ pub struct Sm3 {
     block: Option<u32>,
 }
 
-/// What this process knows of a device.
-#[derive(Default)]
-struct Loaded {
-    kernels: Weak<Kernels>,
-    /// That it did not end its first work, which is still there: to free memory would wait for it.
-    hangs: Option<Error>,
-}
-
 /// The kernels, loaded and found right on a device.
 struct Kernels {
     gpu: Gpu,
@@ -176,30 +80,10 @@ struct Kernels {
     short: Kernel,
     hash_32: Kernel,
     hmac: Kernel,
-    bin_count: Kernel,
-    bin_offsets: Kernel,
-    bin_scatter: Kernel,
-    /// Thread blocks of `many` on a multiprocessor, and bytes of shared memory with which there
-    /// are no more.
-    few: Vec<(u32, u32)>,
+    order: Order,
+    few: Few,
     /// What the kernels are part of.
     _module: Module,
-}
-
-/// What the driver says of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct KernelInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Registers of a thread.
-    pub registers: u32,
-    /// Bytes a thread spills.
-    pub local_bytes: u32,
-    /// Threads of a block that it is launched with.
-    pub block: u32,
-    /// Threads of a block that it can be launched with.
-    pub max_block: u32,
 }
 
 impl Sm3 {
@@ -212,21 +96,12 @@ impl Sm3 {
     /// [`Error::Deadline`] if the device has not done that after 10 seconds, and at once if it had
     /// not before; [`Error::Forked`]; or what the driver says.
     pub fn new(gpu: &Gpu) -> Result<Self, Error> {
-        static LOADED: Mutex<BTreeMap<DeviceId, Arc<Mutex<Loaded>>>> = Mutex::new(BTreeMap::new());
+        static LOADED: Loaded<DeviceId, Kernels> = Loaded::new();
         // A forked child could find the locks held for ever.
         drop(gpu.bound()?);
-        let of_device = lock(&LOADED).entry(gpu.info().id).or_default().clone();
-        let mut loaded = lock(&of_device);
-        if let Some(kernels) = loaded.kernels.upgrade() {
-            return Ok(Sm3 { kernels, block: None });
-        }
-        if let Some(error) = &loaded.hangs {
-            return Err(error.clone());
-        }
-        let distrust = || compile::distrust_kept(gpu);
-        let sm3 = compile::first_use(|| Self::checked(gpu), distrust, &mut loaded.hangs)?;
-        loaded.kernels = Arc::downgrade(&sm3.kernels);
-        Ok(sm3)
+        let checked = || Ok(Self::checked(gpu)?.kernels);
+        let kernels = LOADED.get(gpu.info().id, checked, || compile::distrust_kept_sm3(gpu))?;
+        Ok(Sm3 { kernels, block: None })
     }
 
     fn checked(gpu: &Gpu) -> Result<Self, Error> {
@@ -265,16 +140,7 @@ impl Sm3 {
             (hmac, blocks.hmac),
         ]
         .into_iter()
-        .map(|(kernel, block)| {
-            let info = kernel.info(gpu)?;
-            Ok(KernelInfo {
-                name: kernel.name,
-                registers: info.registers,
-                local_bytes: info.local_bytes,
-                block: self.block.unwrap_or(block),
-                max_block: info.max_threads_per_block,
-            })
-        })
+        .map(|(kernel, block)| KernelInfo::of(kernel, gpu, self.block.unwrap_or(block)))
         .collect()
     }
 
@@ -305,15 +171,18 @@ impl Sm3 {
         mut workspace: Option<&mut Workspace>,
         out: DevicePointer,
     ) -> Result<(), Error> {
-        self.check(stream, workspace.as_deref(), messages, out)?;
+        check(self.gpu(), stream, workspace.as_deref(), messages, out)?;
         let start = abi::Start::of(start);
-        for (messages, out) in parts(messages, workspace.as_deref(), out) {
+        for (messages, out) in parts(messages, workspace.as_deref(), DIGEST_LEN, out) {
             match Choice::of(&messages, &start) {
                 Choice::Many => {
-                    let extra = start.rest_len + MIN_PADDING;
-                    let order = self.order(stream, &messages, extra, workspace.as_deref_mut())?;
+                    let blocks = blocks(start.rest_len);
+                    let workspace = workspace.as_deref_mut();
                     // SAFETY: the caller's.
-                    unsafe { self.launch_many(stream, &start, &messages, order, out)? };
+                    unsafe {
+                        let order = self.kernels.order.enqueue(stream, &messages, blocks, workspace)?;
+                        self.launch_many(stream, &start, &messages, order, out)?;
+                    }
                 }
                 // SAFETY: the caller's.
                 Choice::Short => unsafe { self.launch_short(stream, &start, &messages, out)? },
@@ -358,84 +227,19 @@ impl Sm3 {
             return Err(Error::Input(manylane::Error::CountMismatch { keys, messages }));
         }
         keys.check()?;
-        self.check(stream, workspace.as_deref(), messages, out)?;
+        check(self.gpu(), stream, workspace.as_deref(), messages, out)?;
         let mut done = 0;
-        for (messages, out) in parts(messages, workspace.as_deref(), out) {
-            let order = self.order(stream, &messages, MIN_PADDING, workspace.as_deref_mut())?;
+        for (messages, out) in parts(messages, workspace.as_deref(), DIGEST_LEN, out) {
             let keys = keys.part(done, messages.count);
+            let workspace = workspace.as_deref_mut();
             // SAFETY: the caller's.
-            unsafe { self.launch_hmac(stream, &keys, &messages, order, out)? };
+            unsafe {
+                let order = self.kernels.order.enqueue(stream, &messages, blocks(0), workspace)?;
+                self.launch_hmac(stream, &keys, &messages, order, out)?;
+            }
             done += messages.count;
         }
         Ok(())
-    }
-
-    fn check(
-        &self,
-        stream: &Stream,
-        workspace: Option<&Workspace>,
-        messages: &DeviceMessages,
-        out: DevicePointer,
-    ) -> Result<(), Error> {
-        let gpu = &self.kernels.gpu;
-        if stream.gpu() != gpu || workspace.is_some_and(|workspace| workspace.gpu != *gpu) {
-            return Err(shape("a stream or workspace of another device"));
-        }
-        if !out.0.is_multiple_of(16) {
-            return Err(shape("the output is not 16-byte aligned"));
-        }
-        messages.check()
-    }
-
-    /// Enqueues the ordering of messages by their number of blocks, where that pays; gives the
-    /// address of the order, or null. `extra` bytes are counted with each message.
-    fn order(
-        &self,
-        stream: &Stream,
-        messages: &DeviceMessages,
-        extra: u32,
-        workspace: Option<&mut Workspace>,
-    ) -> Result<DevicePointer, Error> {
-        let Some(workspace) = workspace else { return Ok(DevicePointer(0)) };
-        // Fewer than a warp for each of a multiprocessor's four schedulers all run at once, and
-        // the longest decides, in whatever order.
-        let few = self.kernels.gpu.info().multiprocessors as usize * 128;
-        if matches!(messages.layout, Layout::Strided { .. }) || messages.count <= few {
-            return Ok(DevicePointer(0));
-        }
-        self.launch_binning(stream, messages, extra, workspace)
-    }
-
-    fn launch_binning(
-        &self,
-        stream: &Stream,
-        messages: &DeviceMessages,
-        extra: u32,
-        workspace: &mut Workspace,
-    ) -> Result<DevicePointer, Error> {
-        workspace.bins.fill(0, stream)?;
-        let Kernels { tuning, bin_count, bin_offsets, bin_scatter, .. } = &*self.kernels;
-        let (bins, order) = (workspace.bins.pointer(), workspace.order.pointer());
-        let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
-        let block = tuning.blocks.bin;
-        let threads = count.div_ceil(MESSAGES_PER_BIN_THREAD);
-        // SAFETY: the arguments are the kernels'; `bins` and `order` are large enough, and what
-        // the messages name is as the callers of this function were promised.
-        unsafe {
-            let mut arguments =
-                [argument(&messages), argument(&extra), argument(&count), argument(&bins)];
-            bin_count.launch(stream, threads, block, &mut arguments)?;
-            bin_offsets.launch(stream, block, block, &mut [argument(&bins)])?;
-            let mut arguments = [
-                argument(&messages),
-                argument(&extra),
-                argument(&count),
-                argument(&bins),
-                argument(&order),
-            ];
-            bin_scatter.launch(stream, threads, block, &mut arguments)?;
-        }
-        Ok(order)
     }
 
     unsafe fn launch_many(
@@ -446,7 +250,7 @@ impl Sm3 {
         order: DevicePointer,
         out: DevicePointer,
     ) -> Result<(), Error> {
-        let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
+        let (count, messages) = (messages.count as u32, Place::of(messages));
         let mut arguments = [
             argument(&messages),
             argument(start),
@@ -456,21 +260,9 @@ impl Sm3 {
             argument(&out),
         ];
         let block = self.block.unwrap_or(self.kernels.tuning.blocks.many);
-        let shared = if order.0 == 0 { 0 } else { self.shared_for(count, block) };
+        let shared = if order.0 == 0 { 0 } else { self.kernels.few.shared_for(count, block) };
         // SAFETY: the arguments are the kernel's, the addresses as the caller promises.
         unsafe { self.kernels.many.launch_sharing(stream, count, block, shared, &mut arguments) }
-    }
-
-    /// Bytes of shared memory to ask for, so that of unlike messages the longest end when all the
-    /// others do. Let the longest be twice as long as the mean, as where lengths are uniform. If
-    /// `t` of `count` are at work at a time and get on alike, the longest takes as long as all of
-    /// them together where `t` is half of `count`.
-    fn shared_for(&self, count: u32, block: u32) -> u32 {
-        let Kernels { gpu, tuning, few, .. } = &*self.kernels;
-        let Some(limits) = &tuning.few else { return 0 };
-        let blocks = count / 2 / block / gpu.info().multiprocessors.max(1);
-        let blocks = blocks.max(*limits.start());
-        few.iter().find(|(limit, _)| *limit == blocks).map_or(0, |(_, shared)| *shared)
     }
 
     unsafe fn launch_short(
@@ -480,7 +272,7 @@ impl Sm3 {
         messages: &DeviceMessages,
         out: DevicePointer,
     ) -> Result<(), Error> {
-        let (count, messages) = (messages.count as u32, abi::Messages::of(messages));
+        let (count, messages) = (messages.count as u32, Place::of(messages));
         let mut arguments = [
             argument(&messages),
             argument(start),
@@ -548,7 +340,7 @@ impl Sm3 {
         out: DevicePointer,
     ) -> Result<(), Error> {
         let count = messages.count as u32;
-        let (keys, messages) = (abi::Messages::of(keys), abi::Messages::of(messages));
+        let (keys, messages) = (Place::of(keys), Place::of(messages));
         let mut arguments = [
             argument(&keys),
             argument(&messages),
@@ -563,23 +355,13 @@ impl Sm3 {
     }
 }
 
-/// Bytes that padding adds at least.
+/// Bytes that padding adds at least: a bit, and the length.
 const MIN_PADDING: u32 = 9;
 
-/// The messages in parts of which each is one launch, and where the digests of each go.
-fn parts(
-    messages: &DeviceMessages,
-    workspace: Option<&Workspace>,
-    out: DevicePointer,
-) -> impl Iterator<Item = (DeviceMessages, DevicePointer)> + use<> {
-    let messages = *messages;
-    // Rows are not ordered, and need no room for it.
-    let ordered = workspace.filter(|_| !matches!(messages.layout, Layout::Strided { .. }));
-    let most = ordered.map_or(MAX_COUNT, |workspace| workspace.max_count.min(MAX_COUNT));
-    (0..messages.count).step_by(most).map(move |start| {
-        let part = messages.part(start, most.min(messages.count - start));
-        (part, out.add(start * DIGEST_LEN))
-    })
+/// What of messages' lengths decides how many blocks they have, after `rest_len` bytes. With no more than the
+/// length in the last block, that is padding alone.
+fn blocks(rest_len: u32) -> Blocks {
+    Blocks { extra: rest_len + MIN_PADDING, len: BLOCK_LEN as u32, padding: MIN_PADDING - 1 }
 }
 
 impl Kernels {
@@ -587,24 +369,16 @@ impl Kernels {
         let module = Module::new(gpu, &compile::sm3_image(gpu)?)?;
         let tuning = tuning::tuning(gpu.info());
         let many = module.kernel("sm3_hash_many")?;
-        let mut few = Vec::new();
-        for blocks in tuning.few.clone().into_iter().flatten() {
-            // It is a matter of speed alone: a driver that refuses this still computes.
-            let shared = many.shared_to_limit(gpu, blocks).ok().flatten();
-            few.extend(shared.map(|shared| (blocks, shared)));
-        }
         Ok(Kernels {
             gpu: gpu.clone(),
             tuning,
+            few: Few::of(&many, gpu, tuning.few.clone()),
             many,
-            few,
             rows: module.kernel("sm3_hash_rows")?,
             short: module.kernel("sm3_hash_short")?,
             hash_32: module.kernel("sm3_hash_32")?,
             hmac: module.kernel("sm3_hmac_many")?,
-            bin_count: module.kernel("bin_count")?,
-            bin_offsets: module.kernel("bin_offsets")?,
-            bin_scatter: module.kernel("bin_scatter")?,
+            order: Order::new(&module, tuning.blocks.bin)?,
             _module: module,
         })
     }
@@ -616,38 +390,3 @@ impl fmt::Debug for Sm3 {
     }
 }
 
-/// Memory of a device in which messages are ordered by their length.
-pub struct Workspace {
-    gpu: Gpu,
-    max_count: usize,
-    order: DeviceBuffer,
-    bins: DeviceBuffer,
-}
-
-impl Workspace {
-    /// For `max_count` messages, 4 bytes each; more than that are taken in several parts.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], or what the driver says.
-    pub fn new(gpu: &Gpu, max_count: usize) -> Result<Self, Error> {
-        let [order, bins] = Self::sizes(max_count);
-        let buffers = [DeviceBuffer::new(gpu, order)?, DeviceBuffer::new(gpu, bins)?];
-        Ok(Self::of(gpu, max_count, buffers))
-    }
-
-    /// Bytes of its buffers.
-    pub(crate) fn sizes(max_count: usize) -> [usize; 2] {
-        [max_count.clamp(1, MAX_COUNT) * size_of::<u32>(), BINS_LEN]
-    }
-
-    /// For `max_count` messages, of buffers that have the [sizes](Self::sizes).
-    pub(crate) fn of(gpu: &Gpu, max_count: usize, [order, bins]: [DeviceBuffer; 2]) -> Self {
-        Workspace { gpu: gpu.clone(), max_count: max_count.clamp(1, MAX_COUNT), order, bins }
-    }
-}
-
-impl fmt::Debug for Workspace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Workspace({} messages on {})", self.max_count, self.gpu.info().id)
-    }
-}

@@ -16,9 +16,17 @@ pub(crate) struct Blocks {
     pub(crate) bin: u32,
 }
 
+/// Threads per block of each kernel of SHA-3.
+pub(crate) struct Sha3Blocks {
+    pub(crate) many: u32,
+    pub(crate) rows: u32,
+    pub(crate) short: u32,
+}
+
 /// The kernels of an architecture, and how to launch them.
 pub(crate) struct Tuning {
     pub(crate) blocks: Blocks,
+    pub(crate) sha3_blocks: Sha3Blocks,
     /// Messages that a thread of the kernels of short messages takes, one after the other.
     pub(crate) each: u32,
     /// Thread blocks of `many` on a multiprocessor at a time to which it pays to keep, where
@@ -27,6 +35,7 @@ pub(crate) struct Tuning {
     pub(crate) few: Option<RangeInclusive<u32>>,
     /// PTX, deflated; empty for HIP, where the sources are compiled at run time.
     pub(crate) sm3_ptx: &'static [u8],
+    pub(crate) sha3_ptx: &'static [u8],
     /// Macros for hipRTC, `NAME=VALUE`; none for CUDA.
     pub(crate) hip_defines: &'static [&'static str],
 }
@@ -37,13 +46,21 @@ const MULTIPLIER: &[u8] = include_bytes!("../ptx/sm3-multiplier.ptx.deflate");
 /// Plain additions.
 const PLAIN: &[u8] = include_bytes!("../ptx/sm3-plain.ptx.deflate");
 
+/// Rotations by the multiplier, as far as that pays.
+const SHA3_MULTIPLIER: &[u8] = include_bytes!("../ptx/sha3-multiplier.ptx.deflate");
+
+/// Rotations by the shifter alone.
+const SHA3_PLAIN: &[u8] = include_bytes!("../ptx/sha3-plain.ptx.deflate");
+
 /// Pascal. Reasoned: it multiplies 32-bit integers in three steps of 16 bits, so additions stay
 /// additions; its multiprocessors hold as many threads as Hopper's.
 static PASCAL: Tuning = Tuning {
     blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    sha3_blocks: Sha3Blocks { many: 128, rows: 128, short: 128 },
     each: 4,
     few: None,
     sm3_ptx: PLAIN,
+    sha3_ptx: SHA3_PLAIN,
     hip_defines: &[],
 };
 
@@ -53,18 +70,22 @@ static PASCAL: Tuning = Tuning {
 /// 100,000 at 765 three at a time, 623; 300,000 at 834 and 842.
 static VOLTA: Tuning = Tuning {
     blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
+    sha3_blocks: Sha3Blocks { many: 128, rows: 128, short: 128 },
     each: 4,
     few: Some(3..=6),
     sm3_ptx: MULTIPLIER,
+    sha3_ptx: SHA3_MULTIPLIER,
     hip_defines: &[],
 };
 
 /// AMD and Hygon. Reasoned: 256 threads are four waves of 64, one for each SIMD of a compute unit.
 static HIP: Tuning = Tuning {
     blocks: Blocks { many: 256, rows: 256, short: 256, hmac: 256, bin: 512 },
+    sha3_blocks: Sha3Blocks { many: 128, rows: 128, short: 128 },
     each: 4,
     few: None,
     sm3_ptx: &[],
+    sha3_ptx: &[],
     hip_defines: &["LOAD_BYTES=16"],
 };
 

@@ -1,47 +1,7 @@
 //! The kernels' parameters, laid out as `kernels/` declares them.
 
-use std::ffi::c_void;
-
 use manylane::sm3::{IV, Midstate};
 use zeroize::Zeroize;
-
-use super::{DeviceMessages, Layout};
-use crate::DevicePointer;
-
-/// Where messages are on the device.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Messages {
-    data: DevicePointer,
-    offsets: DevicePointer,
-    len: u64,
-    stride: u64,
-    base: u64,
-    kind: u32,
-    reserved: u32,
-}
-
-impl Messages {
-    pub(super) fn of(messages: &DeviceMessages) -> Self {
-        let by_offsets = |kind, data, offsets, base| Messages {
-            data,
-            offsets,
-            len: 0,
-            stride: 0,
-            base,
-            kind,
-            reserved: 0,
-        };
-        match messages.layout {
-            Layout::Strided { data, len, stride } => {
-                let offsets = DevicePointer(0);
-                Messages { data, offsets, len, stride, base: 0, kind: 0, reserved: 0 }
-            }
-            Layout::Offsets32 { data, offsets, base } => by_offsets(1, data, offsets, base),
-            Layout::Offsets64 { data, offsets, base } => by_offsets(2, data, offsets, base),
-        }
-    }
-}
 
 /// What all messages start from.
 #[repr(C)]
@@ -118,18 +78,12 @@ fn expand(block: &[u32; 16]) -> PaddingBlock {
     }
 }
 
-/// A kernel's argument, as the driver takes it.
-pub(super) fn argument<T>(value: &T) -> *mut c_void {
-    std::ptr::from_ref(value).cast_mut().cast()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn sizes_are_those_of_the_kernels() {
-        assert_eq!(size_of::<Messages>(), 48);
         assert_eq!(size_of::<Start>(), 112);
         assert_eq!(size_of::<PaddingBlock>(), 512);
     }

@@ -5,19 +5,16 @@
 //! alignments, prefixes, keys and orders. The answers are the portable code's, whose own come from
 //! the standard, and the standard's two examples.
 
-use std::{
-    mem, thread,
-    time::{Duration, Instant},
-};
-
 use manylane::{
     Messages,
     cpu::Machine,
     sm3::{self, DIGEST_LEN, Midstate},
 };
 
-use super::{DeviceMessages, Layout, MIN_PADDING, Sm3, Workspace, abi};
-use crate::{DeviceBuffer, DevicePointer, Error, Event, Stream};
+use super::{Sm3, abi, blocks};
+use crate::{
+    DeviceMessages, DevicePointer, Error, Layout, Stream, Workspace, known_answers::Bench,
+};
 
 /// Message and digest of GB/T 32905-2016, A.1. The tests compare both examples with the vectors.
 const A_1: (&[u8], [u8; DIGEST_LEN]) = (
@@ -64,131 +61,37 @@ fn offsets(lengths: impl Iterator<Item = usize>, from: usize) -> Vec<u64> {
     std::iter::once(from as u64).chain(ends).collect()
 }
 
-/// One buffer on the device, with all inputs and outputs.
-struct Bench<'a> {
-    sm3: &'a Sm3,
-    stream: Stream,
-    memory: DeviceBuffer,
-    /// What the device has, so far.
-    host: Vec<u8>,
-    /// Digests that the kernels will have written, by kernel: where they begin, what they are.
-    expected: Vec<(&'static str, usize, Vec<[u8; DIGEST_LEN]>)>,
-}
-
-/// Bytes of the buffer; digests go to its second half.
-const MEMORY: usize = 640 << 10;
-
-impl Bench<'_> {
-    /// Puts bytes at the next 16-byte boundary and `skip` bytes on. Gives their place.
-    fn put(&mut self, bytes: &[u8], skip: usize) -> usize {
-        let at = self.host.len().next_multiple_of(16) + skip;
-        self.host.resize(at, 0);
-        self.host.extend_from_slice(bytes);
-        at
-    }
-
-    fn device(&self, at: usize) -> DevicePointer {
-        self.memory.pointer().add(at)
-    }
-
-    /// Where digests of a kernel go, given what they must be.
-    fn expect(&mut self, kernel: &'static str, digests: Vec<[u8; DIGEST_LEN]>) -> DevicePointer {
-        let last = self.expected.last();
-        let at = last.map_or(MEMORY / 2, |(_, at, digests)| at + digests.len() * DIGEST_LEN);
-        self.expected.push((kernel, at, digests));
-        self.device(at)
-    }
-
-    /// Enqueues the inputs, all launches, and the mark behind them.
-    fn enqueue(
-        &mut self,
-        launches: &[Launch],
-        workspace: &mut Workspace,
-        done: &Event,
-    ) -> Result<(), Error> {
-        self.memory.fill(0, &self.stream)?;
-        let driver = self.sm3.gpu().bound()?;
-        let (to, from, stream) = (self.memory.pointer(), self.host.as_ptr(), self.stream.handle());
-        // SAFETY: the buffer is longer; both stay as they are until `done` has been passed, and
-        // for ever if it is not.
-        unsafe { driver.copy_in(to, from, self.host.len(), stream)? };
-        for launch in launches {
-            launch.enqueue(self, workspace)?;
-        }
-        done.record(&self.stream)
-    }
-
-    /// Compares what the kernels wrote.
-    fn compare(&self) -> Result<(), Error> {
-        let mut got = vec![0; MEMORY / 2];
-        self.memory.read(MEMORY / 2, &mut got, &self.stream)?;
-        for (kernel, at, digests) in &self.expected {
-            let got = &got[at - MEMORY / 2..][..digests.len() * DIGEST_LEN];
-            if got != digests.as_flattened() {
-                let info = self.sm3.gpu().info();
-                let device = format!("{} ({})", info.name, info.id);
-                return Err(Error::WrongResult { kernel, device });
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Digests by the portable code of messages that follow a prefix.
-fn portable(prefix: &[u8], messages: &Messages) -> Vec<[u8; DIGEST_LEN]> {
+fn portable(prefix: &[u8], messages: &Messages) -> Vec<u8> {
     let mut digests = vec![[0; DIGEST_LEN]; messages.len()];
     sm3::hash_many_on(Machine::Portable, &Midstate::after(prefix), messages, &mut digests)
         .expect("every processor runs the portable code, and the output is as long as it must be");
-    digests
+    digests.into_flattened()
 }
 
-fn strided(host: &[u8], at: usize, len: usize, stride: usize, count: usize) -> Messages<'_> {
-    Messages::strided(&host[at..], len, stride, count).expect("put there")
+fn strided(host: &[u8], len: usize, stride: usize, count: usize) -> Messages<'_> {
+    Messages::strided(host, len, stride, count).expect("put there")
 }
 
-/// How long the kernels may take: a slow GPU that others use needs some tenths of a second.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// Bytes of memory for inputs and digests.
+const MEMORY: usize = 640 << 10;
 
 /// Checks every kernel.
 ///
 /// # Errors
 /// [`Error::WrongResult`]; [`Error::Deadline`] if they do not end; or what the driver says.
 pub(super) fn check(sm3: &Sm3) -> Result<(), Error> {
-    let gpu = sm3.gpu();
-    let mut bench = Bench {
-        sm3,
-        stream: Stream::new(gpu)?,
-        memory: DeviceBuffer::new(gpu, MEMORY)?,
-        host: Vec::new(),
-        expected: Vec::new(),
-    };
-    let mut workspace = Workspace::new(gpu, lengths().count())?;
-    let done = Event::new(gpu)?;
+    let mut bench = Bench::new(sm3.gpu(), MEMORY)?;
     // The launches are made first and enqueued after the data that they read has been copied.
     let mut launches: Vec<Launch> = Vec::new();
     examples(&mut bench, &mut launches);
     by_offsets(&mut bench, &mut launches);
     rows(&mut bench, &mut launches);
     hmac(&mut bench, &mut launches);
-    assert!(bench.host.len() <= MEMORY / 2, "inputs of {} bytes", bench.host.len());
-    let enqueued = bench.enqueue(&launches, &mut workspace, &done);
-    if let Err(error) = enqueued.and_then(|()| wait(&done)) {
-        // To free what may be in use would wait for that, perhaps without end.
-        mem::forget((bench, workspace, sm3.clone()));
-        return Err(error);
-    }
-    bench.compare()
-}
-
-fn wait(done: &Event) -> Result<(), Error> {
-    let since = Instant::now();
-    while !done.is_done()? {
-        if since.elapsed() > DEADLINE {
-            return Err(Error::Deadline(since.elapsed()));
-        }
-        thread::sleep(Duration::from_micros(50));
-    }
-    Ok(())
+    let workspace = Workspace::new(sm3.gpu(), lengths().count())?;
+    bench.check((sm3.clone(), workspace), |stream, (sm3, workspace)| {
+        launches.iter().try_for_each(|launch| launch.enqueue(sm3, stream, workspace))
+    })
 }
 
 /// A kernel with its arguments.
@@ -227,10 +130,17 @@ enum Launch {
 }
 
 impl Launch {
-    fn enqueue(&self, bench: &Bench, workspace: &mut Workspace) -> Result<(), Error> {
-        let Bench { sm3, stream, .. } = bench;
-        let mut order = |messages, extra, ordered| match ordered {
-            true => sm3.launch_binning(stream, messages, extra, workspace),
+    fn enqueue(
+        &self,
+        sm3: &Sm3,
+        stream: &Stream,
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        let mut order = |messages, rest_len, ordered| match ordered {
+            // SAFETY: as below.
+            true => unsafe {
+                sm3.kernels.order.launch(stream, messages, blocks(rest_len), workspace)
+            },
             false => Ok(DevicePointer(0)),
         };
         // SAFETY: all addresses are of the bench's buffer, which lives until the stream is done and
@@ -238,7 +148,7 @@ impl Launch {
         unsafe {
             match self {
                 Launch::Many { start, messages, ordered, out } => {
-                    let order = order(messages, start.rest_len + MIN_PADDING, *ordered)?;
+                    let order = order(messages, start.rest_len, *ordered)?;
                     sm3.launch_many(stream, start, messages, order, *out)
                 }
                 Launch::Short { start, messages, out } => {
@@ -253,7 +163,7 @@ impl Launch {
                     sm3.launch_rows(stream, start, *data, *stride, *blocks, &padding, *count, *out)
                 }
                 Launch::Hmac { keys, messages, ordered, out } => {
-                    let order = order(messages, MIN_PADDING, *ordered)?;
+                    let order = order(messages, 0, *ordered)?;
                     sm3.launch_hmac(stream, keys, messages, order, *out)
                 }
             }
@@ -272,13 +182,13 @@ fn examples(bench: &mut Bench, launches: &mut Vec<Launch>) {
         let (data, len) = (bench.device(at), message.len() as u64);
         let layout = Layout::Strided { data, len, stride: len };
         let messages = DeviceMessages { count: 1, layout };
-        let out = bench.expect("sm3_hash_many", vec![digest]);
+        let out = bench.expect("sm3_hash_many", digest.to_vec());
         launches.push(Launch::Many { start: start(&[]), messages, ordered: false, out });
         if len < 64 {
-            let out = bench.expect("sm3_hash_short", vec![digest]);
+            let out = bench.expect("sm3_hash_short", digest.to_vec());
             launches.push(Launch::Short { start: start(&[]), messages, out });
         } else {
-            let out = bench.expect("sm3_hash_rows", vec![digest]);
+            let out = bench.expect("sm3_hash_rows", digest.to_vec());
             let (stride, blocks, count) = (len, 1, 1);
             launches.push(Launch::Rows { start: start(&[]), data, stride, blocks, count, out });
         }
@@ -310,7 +220,7 @@ fn by_offsets(bench: &mut Bench, launches: &mut Vec<Launch>) {
         ] {
             let kernel = if ordered { "bin_scatter" } else { "sm3_hash_many" };
             let out = bench.expect(kernel, expected.clone());
-            let messages = DeviceMessages { count: expected.len(), layout };
+            let messages = DeviceMessages { count: lengths().count(), layout };
             launches.push(Launch::Many { start: start(prefix), messages, ordered, out });
         }
     }
@@ -325,7 +235,7 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
         let at = bench.put(&text, 0);
         let prefix = &text[..prefix_len];
         let expected =
-            portable(prefix, &strided(&bench.host, at, 64 * blocks, stride.max(1), count));
+            portable(prefix, &strided(bench.host(at), 64 * blocks, stride.max(1), count));
         let out = bench.expect("sm3_hash_rows", expected);
         let (data, stride, blocks) = (bench.device(at), stride as u64, blocks as u32);
         launches.push(Launch::Rows { start: start(prefix), data, stride, blocks, count, out });
@@ -343,7 +253,7 @@ fn rows(bench: &mut Bench, launches: &mut Vec<Launch>) {
     ] {
         let at = bench.put(&text[..count * stride.max(1) + len], skip);
         let prefix = &text[..prefix_len];
-        let expected = portable(prefix, &strided(&bench.host, at, len, stride.max(1), count));
+        let expected = portable(prefix, &strided(bench.host(at), len, stride.max(1), count));
         let (data, len, stride) = (bench.device(at), len as u64, stride as u64);
         let messages = DeviceMessages { count, layout: Layout::Strided { data, len, stride } };
         let out = bench.expect("sm3_hash_many", expected.clone());
@@ -380,7 +290,7 @@ fn hmac(bench: &mut Bench, launches: &mut Vec<Launch>) {
     };
     let (messages, keys) = (put(&text, &messages, 1), put(key_text, &keys, 2));
     for ordered in [false, true] {
-        let out = bench.expect("sm3_hmac_many", tags.clone());
+        let out = bench.expect("sm3_hmac_many", tags.as_flattened().to_vec());
         launches.push(Launch::Hmac { keys, messages, ordered, out });
     }
 }
