@@ -4,36 +4,77 @@
 
 use std::{borrow::Cow, fmt};
 
-/// Bytes of a digest.
-pub const DIGEST_LEN: usize = 32;
+use manylane::hash::{Algorithm, Digest, MAX_DIGEST_LEN};
 
-const HEX_LEN: usize = 2 * DIGEST_LEN;
+/// Hexadecimal digits from which a line cannot begin with a tag: those of the shortest digest of a fixed
+/// length, SHA3-224's.
+const LEAST_DIGITS: usize = 56;
 
-/// What a digest is of: the file, or the file under a key.
+/// What a digest is of: the file, or the file under a key; and by which function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The file's SM3 digest.
-    Sm3,
-    /// The file's HMAC-SM3.
-    HmacSm3,
+pub struct Kind {
+    /// The hash function.
+    pub algorithm: Algorithm,
+    /// Whether it is the HMAC with that function.
+    pub is_hmac: bool,
+}
+
+/// What stands before the tag of a digest under a key.
+const HMAC: &str = "HMAC-";
+
+/// How the algorithms are called in lists; the first is what is written, the others are what OpenSSL calls them.
+fn tags(algorithm: Algorithm) -> &'static [&'static str] {
+    match algorithm {
+        Algorithm::Sm3 => &["SM3"],
+        Algorithm::Sha3_224 => &["SHA3-224"],
+        Algorithm::Sha3_256 => &["SHA3-256"],
+        Algorithm::Sha3_384 => &["SHA3-384"],
+        Algorithm::Sha3_512 => &["SHA3-512"],
+        Algorithm::Keccak256 => &["KECCAK-256"],
+        Algorithm::Shake128 => &["SHAKE128", "SHAKE-128"],
+        Algorithm::Shake256 => &["SHAKE256", "SHAKE-256"],
+        Algorithm::TurboShake128 => &["TurboSHAKE128"],
+        Algorithm::TurboShake256 => &["TurboSHAKE256"],
+        Algorithm::Kt128 => &["KT128"],
+        Algorithm::Kt256 => &["KT256"],
+        _ => &[],
+    }
 }
 
 impl Kind {
-    const ALL: [Kind; 2] = [Kind::Sm3, Kind::HmacSm3];
+    /// The digest of a file.
+    pub fn of(algorithm: Algorithm) -> Self {
+        Kind { algorithm, is_hmac: false }
+    }
 
-    /// The tag in front of the name.
-    pub fn tag(self) -> &'static str {
-        match self {
-            Kind::Sm3 => "SM3",
-            Kind::HmacSm3 => "HMAC-SM3",
-        }
+    /// The tag in front of the name, in two parts.
+    fn tag(self) -> [&'static str; 2] {
+        let tag = tags(self.algorithm).first().copied().unwrap_or_default();
+        [if self.is_hmac { HMAC } else { "" }, tag]
+    }
+
+    fn of_tag(tag: &[u8]) -> Option<Self> {
+        let bare = tag.strip_prefix(HMAC.as_bytes());
+        let is_named = |algorithm: &Algorithm| {
+            tags(*algorithm).iter().any(|name| name.as_bytes() == bare.unwrap_or(tag))
+        };
+        let algorithm = Algorithm::ALL.into_iter().find(is_named)?;
+        let is_hmac = bare.is_some();
+        (algorithm.has_hmac() || !is_hmac).then_some(Kind { algorithm, is_hmac })
+    }
+}
+
+/// The tag.
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.tag().into_iter().try_for_each(|part| f.write_str(part))
     }
 }
 
 /// How a line is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
-    /// `SM3 (name) = digest`, as `cksum -a sm3` does.
+    /// `SM3 (name) = digest`, as `cksum -a sm3` does; `SHA3-256 (name) = digest`, as `cksum -a sha3 -l 256`.
     Tagged(Kind),
     /// `digest  name`, as `cksum -a sm3 --untagged` does.
     Untagged,
@@ -50,7 +91,7 @@ pub enum End {
 }
 
 /// Appends the line for one file.
-pub fn write(out: &mut Vec<u8>, style: Style, end: End, name: &[u8], digest: &[u8; DIGEST_LEN]) {
+pub fn write(out: &mut Vec<u8>, style: Style, end: End, name: &[u8], digest: &[u8]) {
     let name = match end {
         End::Newline => escape(name),
         End::Nul => Cow::Borrowed(name),
@@ -60,7 +101,7 @@ pub fn write(out: &mut Vec<u8>, style: Style, end: End, name: &[u8], digest: &[u
     }
     match style {
         Style::Tagged(kind) => {
-            out.extend_from_slice(kind.tag().as_bytes());
+            kind.tag().into_iter().for_each(|part| out.extend_from_slice(part.as_bytes()));
             out.extend_from_slice(b" (");
             out.extend_from_slice(&name);
             out.extend_from_slice(b") = ");
@@ -131,8 +172,8 @@ pub struct Entry<'a> {
     pub kind: Option<Kind>,
     /// The file's name; neither empty nor with a NUL in it.
     pub name: Cow<'a, [u8]>,
-    /// The digest it should have.
-    pub digest: [u8; DIGEST_LEN],
+    /// The digest it should have; as long as the line's function has them, if that is known.
+    pub digest: Digest,
 }
 
 /// Why a line is not understood.
@@ -142,8 +183,8 @@ pub enum Malformed {
     Form,
     /// Its tag names another algorithm.
     Algorithm(String),
-    /// The digest is not 64 hexadecimal digits.
-    Digest,
+    /// The digest is not so many hexadecimal digits as its function has, or as there can be of any.
+    Digest(Option<usize>),
     /// It begins with a backslash, but the name has an escape that does not exist.
     Escape,
     /// The name is empty or contains NUL, so no file can have it.
@@ -155,7 +196,12 @@ impl fmt::Display for Malformed {
         match self {
             Malformed::Form => f.write_str("not a line of digest and name"),
             Malformed::Algorithm(tag) => write!(f, "no such algorithm here: {tag}"),
-            Malformed::Digest => write!(f, "the digest is not {HEX_LEN} hexadecimal digits"),
+            Malformed::Digest(Some(due)) => write!(f, "the digest is not {due} hexadecimal digits"),
+            Malformed::Digest(None) => write!(
+                f,
+                "the digest is not an even number of hexadecimal digits, at most {}",
+                2 * MAX_DIGEST_LEN
+            ),
             Malformed::Escape => f.write_str("no such escape in a name"),
             Malformed::Name => f.write_str("the name is empty or contains NUL"),
         }
@@ -195,7 +241,7 @@ pub fn parse(line: &[u8]) -> Result<Option<Entry<'_>>, Malformed> {
     Ok(Some(Entry { kind, name, digest }))
 }
 
-type NameAndDigest<'a> = (&'a [u8], [u8; DIGEST_LEN]);
+type NameAndDigest<'a> = (&'a [u8], Digest);
 
 /// `digest  name` or `digest *name`; nothing if the line does not begin with as many
 /// hexadecimal digits as no tag does.
@@ -203,9 +249,9 @@ fn parse_untagged(line: &[u8]) -> Result<Option<NameAndDigest<'_>>, Malformed> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     match &line[digits..] {
         [b' ', b' ' | b'*', name @ ..] => {
-            Ok(Some((name, parse_hex(&line[..digits]).ok_or(Malformed::Digest)?)))
+            Ok(Some((name, parse_hex(&line[..digits]).ok_or(Malformed::Digest(None))?)))
         }
-        _ if digits >= HEX_LEN => Err(Malformed::Form),
+        _ if digits >= LEAST_DIGITS => Err(Malformed::Form),
         _ => Ok(None),
     }
 }
@@ -214,7 +260,7 @@ fn parse_untagged(line: &[u8]) -> Result<Option<NameAndDigest<'_>>, Malformed> {
 ///
 /// The name ends at the last parenthesis: a digest contains none, so whatever the name contains,
 /// there is one reading.
-fn parse_tagged(line: &[u8]) -> Result<(Kind, &[u8], [u8; DIGEST_LEN]), Malformed> {
+fn parse_tagged(line: &[u8]) -> Result<(Kind, &[u8], Digest), Malformed> {
     let open = line.iter().position(|byte| *byte == b'(').ok_or(Malformed::Form)?;
     let close = line.iter().rposition(|byte| *byte == b')').ok_or(Malformed::Form)?;
     let tag = line[..open].strip_suffix(b" ").unwrap_or(&line[..open]);
@@ -223,15 +269,16 @@ fn parse_tagged(line: &[u8]) -> Result<(Kind, &[u8], [u8; DIGEST_LEN]), Malforme
         .strip_prefix(b"=")
         .map(skip_blanks)
         .ok_or(Malformed::Form)?;
-    let kind = Kind::ALL.into_iter().find(|kind| kind.tag().as_bytes() == tag);
-    let Some(kind) = kind else {
+    let Some(kind) = Kind::of_tag(tag) else {
         let is_tag = |byte: &u8| byte.is_ascii_alphanumeric() || b"-/_.".contains(byte);
         return Err(match !tag.is_empty() && tag.len() <= 32 && tag.iter().all(is_tag) {
             true => Malformed::Algorithm(String::from_utf8_lossy(tag).into_owned()),
             false => Malformed::Form,
         });
     };
-    Ok((kind, name, parse_hex(digest).ok_or(Malformed::Digest)?))
+    let algorithm = kind.algorithm;
+    let len = (!algorithm.is_xof()).then(|| algorithm.digest_len());
+    Ok((kind, name, digest_of_len(digest, len)?))
 }
 
 fn skip_blanks(text: &[u8]) -> &[u8] {
@@ -239,13 +286,20 @@ fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[blanks..]
 }
 
-fn parse_hex(digits: &[u8]) -> Option<[u8; DIGEST_LEN]> {
-    let digits: &[u8; HEX_LEN] = digits.try_into().ok()?;
-    let mut bytes = [0; DIGEST_LEN];
-    for (byte, [high, low]) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+/// A digest of so many bytes, or of any number.
+fn digest_of_len(digits: &[u8], len: Option<usize>) -> Result<Digest, Malformed> {
+    let digest = parse_hex(digits).filter(|digest| len.is_none_or(|len| digest.len() == len));
+    digest.ok_or(Malformed::Digest(len.map(|len| 2 * len)))
+}
+
+fn parse_hex(digits: &[u8]) -> Option<Digest> {
+    let (pairs, odd) = digits.as_chunks::<2>();
+    let mut bytes = [0; MAX_DIGEST_LEN];
+    let bytes = bytes.get_mut(..pairs.len()).filter(|bytes| !bytes.is_empty() && odd.is_empty())?;
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
         *byte = hex_value(*high)? << 4 | hex_value(*low)?;
     }
-    Some(bytes)
+    Digest::new(bytes)
 }
 
 /// The value of a hexadecimal digit of either case.
@@ -274,22 +328,34 @@ mod tests {
         parse(line.as_bytes()).unwrap()
     }
 
+    const SM3: Kind = Kind { algorithm: Algorithm::Sm3, is_hmac: false };
+    const HMAC_SM3: Kind = Kind { is_hmac: true, ..SM3 };
+
     fn reads(line: &str, kind: Option<Kind>, name: &str) {
-        let expected = Entry { kind, name: name.as_bytes().into(), digest: DIGEST };
+        let digest = Digest::new(&DIGEST).unwrap();
+        let expected = Entry { kind, name: name.as_bytes().into(), digest };
         assert_eq!(entry(line), Some(expected), "{line:?}");
     }
 
     #[test]
     fn every_form_is_read() {
         let hex = hex();
-        let sm3 = Some(Kind::Sm3);
+        let sm3 = Some(SM3);
         reads(&format!("SM3 (a b) = {hex}\n"), sm3, "a b");
         reads(&format!("SM3 (a b) = {hex}\r\n"), sm3, "a b");
         reads(&format!("  SM3 (a) = {hex}"), sm3, "a");
         reads(&format!("\\SM3 (a\\nb\\\\c\\rd) = {hex}"), sm3, "a\nb\\c\rd");
         reads(&format!("SM3(a)= {hex}"), sm3, "a");
-        reads(&format!("HMAC-SM3(a)= {hex}"), Some(Kind::HmacSm3), "a");
-        reads(&format!("HMAC-SM3 (a) = {hex}"), Some(Kind::HmacSm3), "a");
+        reads(&format!("HMAC-SM3(a)= {hex}"), Some(HMAC_SM3), "a");
+        reads(&format!("HMAC-SM3 (a) = {hex}"), Some(HMAC_SM3), "a");
+        let of = |algorithm| Some(Kind::of(algorithm));
+        reads(&format!("SHA3-256 (a) = {hex}"), of(Algorithm::Sha3_256), "a");
+        reads(&format!("SHA3-256(a)= {hex}"), of(Algorithm::Sha3_256), "a");
+        reads(&format!("KECCAK-256(a)= {hex}"), of(Algorithm::Keccak256), "a");
+        reads(&format!("SHAKE-128(a)= {hex}"), of(Algorithm::Shake128), "a");
+        reads(&format!("SHAKE256 (a) = {hex}"), of(Algorithm::Shake256), "a");
+        let hmac = Some(Kind { algorithm: Algorithm::Sha3_256, is_hmac: true });
+        reads(&format!("HMAC-SHA3-256(a)= {hex}"), hmac, "a");
         reads(&format!("{hex}  a"), None, "a");
         reads(&format!("{hex} *a"), None, "a");
         reads(&format!("{}  a", hex.to_uppercase()), None, "a");
@@ -299,7 +365,7 @@ mod tests {
     #[test]
     fn what_looks_like_syntax_in_a_name_is_the_name() {
         let hex = hex();
-        let sm3 = Some(Kind::Sm3);
+        let sm3 = Some(SM3);
         reads(&format!("SM3 (a) = {hex}) = {hex}"), sm3, &format!("a) = {hex}"));
         reads(&format!("SM3 ( (a) = ) = {hex}"), sm3, " (a) = ");
         reads(&format!("SM3(SM3 (a))= {hex}"), sm3, "SM3 (a)");
@@ -333,11 +399,17 @@ mod tests {
             (format!("(stdin)= {hex}"), Malformed::Form),
             (format!("sm3 (a) = {hex}"), Malformed::Algorithm("sm3".into())),
             (format!("SHA256 (a) = {hex}"), Malformed::Algorithm("SHA256".into())),
-            (format!("{}  a", &hex[1..]), Malformed::Digest),
-            (format!("{hex}0  a"), Malformed::Digest),
-            (format!("SM3 (a) = {hex}0"), Malformed::Digest),
-            (format!("SM3 (a) = {hex} "), Malformed::Digest),
-            (format!("SM3 (a) = g{}", &hex[1..]), Malformed::Digest),
+            (format!("{}  a", &hex[1..]), Malformed::Digest(None)),
+            (format!("{hex}0  a"), Malformed::Digest(None)),
+            (format!("{}  a", hex.repeat(3)), Malformed::Digest(None)),
+            (format!("SM3 (a) = {hex}0"), Malformed::Digest(Some(64))),
+            (format!("SM3 (a) = {hex}ab"), Malformed::Digest(Some(64))),
+            (format!("SHA3-512 (a) = {hex}"), Malformed::Digest(Some(128))),
+            (format!("SHAKE128 (a) = {hex}a"), Malformed::Digest(None)),
+            ("SHAKE128 (a) = ".to_owned(), Malformed::Digest(None)),
+            (format!("HMAC-SHAKE128 (a) = {hex}"), Malformed::Algorithm("HMAC-SHAKE128".into())),
+            (format!("SM3 (a) = {hex} "), Malformed::Digest(Some(64))),
+            (format!("SM3 (a) = g{}", &hex[1..]), Malformed::Digest(Some(64))),
             (format!("\\{hex}  a\\t"), Malformed::Escape),
             (format!("\\{hex}  a\\"), Malformed::Escape),
             (format!("\\{hex}  a\\0"), Malformed::Escape),
@@ -358,12 +430,12 @@ mod tests {
             String::from_utf8(line).unwrap()
         };
         let hex = hex();
-        let tagged = Style::Tagged(Kind::Sm3);
+        let tagged = Style::Tagged(SM3);
         assert_eq!(line(tagged, End::Newline, b"a"), format!("SM3 (a) = {hex}\n"));
         assert_eq!(line(tagged, End::Newline, b"a\n\\"), format!("\\SM3 (a\\n\\\\) = {hex}\n"));
         assert_eq!(line(tagged, End::Nul, b"a\n"), format!("SM3 (a\n) = {hex}\0"));
         assert_eq!(line(Style::Untagged, End::Newline, b"a\r"), format!("\\{hex}  a\\r\n"));
-        let hmac = Style::Tagged(Kind::HmacSm3);
+        let hmac = Style::Tagged(HMAC_SM3);
         assert_eq!(line(hmac, End::Newline, b"a"), format!("HMAC-SM3 (a) = {hex}\n"));
     }
 
@@ -381,19 +453,23 @@ mod tests {
         }
 
         #[test]
-        fn what_is_written_is_read(name in name(), digest: [u8; 32], style in 0..3) {
-            let style = match style {
-                0 => Style::Untagged,
-                1 => Style::Tagged(Kind::Sm3),
-                _ => Style::Tagged(Kind::HmacSm3),
-            };
+        fn what_is_written_is_read(
+            name in name(),
+            bytes in vec(any::<u8>(), 1..=MAX_DIGEST_LEN),
+            algorithm in prop::sample::select(&Algorithm::ALL[..]),
+            style in 0..3,
+        ) {
+            let mut bytes = bytes;
+            if style > 0 && !algorithm.is_xof() {
+                bytes.resize(algorithm.digest_len(), 7);
+            }
+            let digest = Digest::new(&bytes).unwrap();
+            let is_hmac = style == 2 && algorithm.has_hmac();
+            let kind = (style > 0).then_some(Kind { algorithm, is_hmac });
+            let style = kind.map_or(Style::Untagged, Style::Tagged);
             let mut line = Vec::new();
             write(&mut line, style, End::Newline, &name, &digest);
             prop_assert_eq!(line.iter().filter(|byte| **byte == b'\n').count(), 1);
-            let kind = match style {
-                Style::Tagged(kind) => Some(kind),
-                Style::Untagged => None,
-            };
             prop_assert_eq!(parse(&line), Ok(Some(Entry { kind, name: name.into(), digest })));
         }
 

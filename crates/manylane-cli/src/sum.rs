@@ -1,5 +1,6 @@
 //! `manylane sum`: prints or checks the digests of files and trees.
 
+mod algorithm;
 mod check;
 mod key;
 mod operands;
@@ -15,14 +16,15 @@ use std::{
 };
 
 use clap::{
-    ValueEnum, ValueHint,
+    ValueHint,
     builder::{OsStringValueParser, TypedValueParser as _},
 };
-use manylane_cli::lines::{End, Kind, Style};
+use manylane_cli::lines::{End, Style};
 use manylane_engine::{Config, Engine, Function, Progress};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::{
+    algorithm::{Algorithm, Choice},
     check::Checker,
     operands::Operands,
     report::{Form, Report},
@@ -38,9 +40,9 @@ use crate::{
 /// Print or check the digests of files and trees
 ///
 /// Many files are hashed at once: small ones side by side in the lanes of the vector unit, on all
-/// cores, and on GPUs where there are any (see --device). One file is one serial SM3 stream: each
-/// block needs the result of the one before it, so no number of cores, lanes or GPUs makes a single
-/// file faster.
+/// cores, and on GPUs where there are any (see --device). With most algorithms one file is one serial
+/// stream: each block needs the result of the one before it, so no number of cores, lanes or GPUs makes a
+/// single file faster. KT128 (k12) and KT256 are trees: all cores take part in one long file.
 ///
 /// Results come in the order of the arguments, and below a directory in the byte order of the full
 /// paths, whatever the number of threads. A file that cannot be read, or that is written to while it
@@ -53,9 +55,19 @@ use crate::{
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The algorithm
-    #[arg(short, long, value_enum, value_name = "ALG", default_value_t = Algorithm::Sm3)]
-    algorithm: Algorithm,
+    /// The algorithm [default: sm3]
+    ///
+    /// With -c, lines that name an algorithm are checked by it, unless one is given here: then only lines of
+    /// that are read.
+    #[arg(short, long, value_enum, value_name = "ALG")]
+    algorithm: Option<Algorithm>,
+
+    /// Bits of a digest, a multiple of 8 up to 512, for shake128 and others that have any length
+    ///
+    /// Without it shake128, turboshake128 and kt128 have 256, and shake256, turboshake256 and kt256 have 512.
+    /// With -c, lines that name their algorithm may have digests of any length unless this is given.
+    #[arg(short, long, value_name = "BITS")]
+    length: Option<usize>,
 
     /// Take directories with everything below them, in byte order of the full paths
     #[arg(short, long)]
@@ -94,7 +106,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "F", conflicts_with_all = ["check", "files"])]
     files0_from: Option<PathBuf>,
 
-    /// Compute HMACs under the key in F
+    /// Compute HMACs under the key in F, with sm3, a sha3 or keccak-256
     ///
     /// The key is the bytes of F as they are, whatever their number, a newline at the end
     /// included. For a key written as hexadecimal digits give hex:F; blanks and newlines in it do
@@ -125,13 +137,15 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   manylane sum *.iso                    lines that `cksum -a sm3 --check` reads
+  manylane sum -a sha3-256 *.iso        the same for `cksum --check`
+  manylane sum -a k12 huge.img          one long file on all cores
   manylane sum -r /usr/share > SM3SUMS  a whole tree
   manylane sum -c SM3SUMS               compare the files with their digests
   manylane sum -c --quiet SM3SUMS       the same, but say only what differs
   manylane sum -r --exclude .git --exclude '*.o' -o ../SM3SUMS .
   find . -newer stamp -type f -print0 | manylane sum --files0-from -
   manylane sum --hmac-key-file key.bin backup.tar
-  openssl dgst -sm3 *.iso | manylane sum -c
+  openssl dgst -sha3-512 *.iso | manylane sum -c
 
 JSON:
   Without -c, an object has name, algorithm, digest and size (bytes read), or name and error.
@@ -152,7 +166,8 @@ struct Check {
     ///
     /// Each line may be `SM3 (name) = digest` or `digest  name` as `manylane sum` and `cksum -a sm3`
     /// write them, with escaped names or without, or `SM3(name)= digest` or `digest *name` as
-    /// `openssl dgst` does. With --hmac-key-file the digests are HMACs, tagged HMAC-SM3.
+    /// `openssl dgst` does; likewise SHA3-256 and the others. A line without a name of an algorithm is of
+    /// --algorithm. With --hmac-key-file the digests are HMACs, tagged HMAC-SM3 and so on.
     #[arg(short, long, conflicts_with = "recursive")]
     check: bool,
 
@@ -184,12 +199,6 @@ impl Check {
     }
 }
 
-/// The algorithms of `manylane sum`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Algorithm {
-    Sm3,
-}
-
 /// Why the command ends early.
 enum Stop {
     /// It was asked for something that it cannot do.
@@ -213,18 +222,15 @@ pub(crate) fn run(args: Args) -> u8 {
 
 /// Whether everything could be read and matched.
 fn try_run(args: Args) -> Result<bool, Stop> {
-    let Algorithm::Sm3 = args.algorithm;
+    let choice = Choice::new(args.algorithm, args.length, args.hmac_key_file.is_some());
+    let choice = choice.map_err(Stop::Usage)?;
     allow_more_files();
     let common = &args.common;
     let config = Config { device: common.device, threads: common.jobs, ..Config::default() };
     let engine = Engine::new(config).map_err(|error| Stop::Usage(error.to_string()))?;
-    let (function, kind) = match &args.hmac_key_file {
-        None => (Function::hash(), Kind::Sm3),
-        Some(file) => {
-            let key = key::read(file, common.verbose).map_err(Stop::Usage)?;
-            (Function::hmac(&key), Kind::HmacSm3)
-        }
-    };
+    let key = args.hmac_key_file.as_ref().map(|file| key::read(file, common.verbose)).transpose();
+    let key = key.map_err(Stop::Usage)?;
+    let function = |kind, len| algorithm::function(kind, len, key.as_ref().map(|key| &key[..]));
     let walking = walk::Options {
         exclude: globs(&args.exclude)?,
         follow: args.follow,
@@ -241,17 +247,17 @@ fn try_run(args: Args) -> Result<bool, Stop> {
     let form = match common.json {
         true => Form::Json,
         false => Form::Lines(
-            if args.untagged { Style::Untagged } else { Style::Tagged(kind) },
+            if args.untagged { Style::Untagged } else { Style::Tagged(choice.kind()) },
             if args.zero { End::Nul } else { End::Newline },
         ),
     };
-    let mut report = Report::new(&mut output, form, kind);
+    let mut report = Report::new(&mut output, form, choice.kind());
     let counts = Progress::new();
     let all_fine = if args.check.check {
         let checker = Checker {
             engine: &engine,
             function: &function,
-            kind,
+            choice,
             progress: &counts,
             options: args.check.options(),
             own: &own,
@@ -271,6 +277,7 @@ fn try_run(args: Args) -> Result<bool, Stop> {
             None => Operands::given(args.files, recursive, &own),
         };
         progress::during(common.progress, &counts, total, || {
+            let function = function(choice.kind(), choice.digest_len());
             print(&engine, &function, &counts, operands, &mut report)
         })
     }

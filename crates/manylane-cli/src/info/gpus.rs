@@ -5,7 +5,11 @@ mod on_device;
 
 use std::fmt;
 
-use manylane::{Messages, sm3, sm3::Midstate};
+use manylane::{
+    Messages,
+    hash::{Algorithm, Midstate},
+    sm3,
+};
 use manylane_gpu::{
     DeviceId, Error, Gpu, Info, Ring, RingConfig, Slot, Sm3, Start, Vendor, devices,
 };
@@ -162,7 +166,7 @@ fn failed(why: Error) -> String {
 fn on_gpu(id: DeviceId, known: &Known) -> Result<usize, String> {
     let ring = Ring::new(&Gpu::open(id).map_err(failed)?, RingConfig::default()).map_err(failed)?;
     let messages = slices(&known.messages);
-    let start = Midstate::default();
+    let start = Midstate::new(Algorithm::Sm3);
     let all = Messages::slices(&messages);
     let digests = through(&ring, all.len(), Start::Hash(&start), |slot| slot.load(&all))?;
     compare("the digest", &messages, &digests, &known.digests)?;
@@ -186,7 +190,9 @@ fn through(
         return Err(format!("{loaded} of {count} messages fit into a slot"));
     }
     let mut digests = vec![[0; sm3::DIGEST_LEN]; count];
-    slot.submit(start).and_then(|pending| pending.finish(&mut digests)).map_err(failed)?;
+    slot.submit(start)
+        .and_then(|pending| pending.finish(digests.as_flattened_mut()))
+        .map_err(failed)?;
     Ok(digests)
 }
 

@@ -9,10 +9,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use manylane_cli::lines::{self, DIGEST_LEN, Entry, Kind};
+use manylane::hash::Digest;
+use manylane_cli::lines::{self, Entry, Kind, Malformed};
 use manylane_engine::{Done, Engine, Function, Progress, Source};
 
 use super::{
+    algorithm::Choice,
     records::Records,
     report::{Report, Verdict},
 };
@@ -37,8 +39,9 @@ pub(super) struct Options {
 /// What is needed to check any list.
 pub(super) struct Checker<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) function: &'a Function,
-    pub(super) kind: Kind,
+    /// The function whose digests are of a kind and have so many bytes.
+    pub(super) function: &'a dyn Fn(Kind, usize) -> Function,
+    pub(super) choice: Choice,
     pub(super) progress: &'a Progress,
     pub(super) options: Options,
     pub(super) own: &'a [FileId],
@@ -66,16 +69,20 @@ impl Checker<'_> {
             }
         };
         let mut tally = Tally::default();
-        let all = self.engine.hash_sources(self.function, self.progress, &mut lines, |done| {
-            match self.judge(done, &mut tally, report) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(error),
+        // A run computes one function; where the next line has another one, the next run begins.
+        while let Some((kind, len)) = lines.of_next() {
+            let function = (self.function)(kind, len);
+            let all = self.engine.hash_sources(&function, self.progress, &mut lines, |done| {
+                match self.judge(done, &mut tally, report) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                }
+            });
+            if let ControlFlow::Break(error) = all {
+                return Err(error);
             }
-        });
-        match all {
-            ControlFlow::Break(error) => Err(error),
-            ControlFlow::Continue(()) => Ok(self.conclude(&lines, &tally)),
         }
+        Ok(self.conclude(&lines, &tally))
     }
 
     fn judge(
@@ -106,7 +113,7 @@ impl Checker<'_> {
         };
         match options.status || options.quiet && verdict == Verdict::Ok {
             true => Ok(()),
-            false => report.verdict(name, verdict, done.result.as_ref().err()),
+            false => report.verdict(name, done.source.kind, verdict, done.result.as_ref().err()),
         }
     }
 
@@ -124,11 +131,9 @@ impl Checker<'_> {
         }
         if !status {
             warn(lines.malformed, "line is", "lines are", "improperly formatted");
-            let (one, many, what) = match self.kind {
-                Kind::Sm3 => ("line is an HMAC", "lines are HMACs", "without --hmac-key-file"),
-                Kind::HmacSm3 => {
-                    ("line is", "lines are", "without an HMAC in spite of --hmac-key-file")
-                }
+            let (one, many, what) = match self.choice.is_hmac {
+                false => ("line is an HMAC", "lines are HMACs", "without --hmac-key-file"),
+                true => ("line is", "lines are", "without an HMAC in spite of --hmac-key-file"),
             };
             warn(lines.of_other_kind, one, many, what);
             warn(tally.unreadable, "listed file", "listed files", "could not be read");
@@ -155,14 +160,16 @@ fn warn(count: u64, one: &str, many: &str, what: &str) {
 
 /// Compares in a time that does not depend on where the two differ: one may be an HMAC that
 /// whoever wrote the list would like to learn.
-fn is_same(a: &[u8; DIGEST_LEN], b: &[u8; DIGEST_LEN]) -> bool {
-    std::hint::black_box(a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b))) == 0
+fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let difference = a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b));
+    a.len() == b.len() && std::hint::black_box(difference) == 0
 }
 
 /// A file of a list, with the digest that it should have.
 struct Listed<'a> {
     input: Input<'a>,
-    digest: [u8; DIGEST_LEN],
+    kind: Kind,
+    digest: Digest,
 }
 
 impl Source for Listed<'_> {
@@ -194,9 +201,13 @@ struct Lines<'a> {
     list: &'a Path,
     is_stdin: bool,
     records: Records<Box<dyn BufRead + Send>>,
-    kind: Kind,
+    choice: Choice,
     warn: bool,
     own: &'a [FileId],
+    /// What the digests of this run are of, and their bytes.
+    of_run: Option<(Kind, usize)>,
+    /// What was read and belongs to the next run.
+    ahead: Option<Listed<'a>>,
     /// Lines that name a file.
     entries: u64,
     /// Lines that are not understood.
@@ -221,9 +232,11 @@ impl<'a> Lines<'a> {
             list,
             is_stdin,
             records: Records::new(reader, b'\n'),
-            kind: checker.kind,
+            choice: checker.choice,
             warn: checker.options.warn,
             own: checker.own,
+            of_run: None,
+            ahead: None,
             entries: 0,
             malformed: 0,
             of_other_kind: 0,
@@ -235,7 +248,28 @@ impl<'a> Lines<'a> {
 impl<'a> Iterator for Lines<'a> {
     type Item = Listed<'a>;
 
+    /// The next file of this run.
     fn next(&mut self) -> Option<Listed<'a>> {
+        let next = self.ahead.take().or_else(|| self.read())?;
+        if self.of_run == Some(next.of()) {
+            return Some(next);
+        }
+        self.ahead = Some(next);
+        None
+    }
+}
+
+impl<'a> Lines<'a> {
+    /// Begins a run with the next file, if there is one: says what its digest is of.
+    fn of_next(&mut self) -> Option<(Kind, usize)> {
+        self.ahead = self.ahead.take().or_else(|| self.read());
+        self.of_run = self.ahead.as_ref().map(Listed::of);
+        self.of_run
+    }
+
+    /// The next file.
+    fn read(&mut self) -> Option<Listed<'a>> {
+        let choice = self.choice;
         while self.error.is_none() {
             let (number, line) = match self.records.next()? {
                 Ok(record) => record,
@@ -244,19 +278,21 @@ impl<'a> Iterator for Lines<'a> {
                     break;
                 }
             };
-            let reason = match line.map(lines::parse) {
-                Some(Ok(None)) => continue,
-                Some(Ok(Some(Entry { kind, .. }))) if kind.is_some_and(|k| k != self.kind) => {
+            let reason = match line
+                .map(|line| lines::parse(line).and_then(|entry| judge(choice, entry)))
+            {
+                Some(Ok(Judged::Nothing)) => continue,
+                Some(Ok(Judged::OtherKind)) => {
                     self.of_other_kind += 1;
                     continue;
                 }
-                Some(Ok(Some(Entry { name, digest, .. }))) => {
-                    if self.is_stdin && *name == *b"-" {
+                Some(Ok(Judged::File(name, kind, digest))) => {
+                    if self.is_stdin && name == *b"-" {
                         "standard input holds the list already".to_owned()
                     } else {
                         self.entries += 1;
-                        let name = PathBuf::from(OsString::from_vec(name.into_owned()));
-                        return Some(Listed { input: Input::given(name, self.own), digest });
+                        let name = PathBuf::from(OsString::from_vec(name));
+                        return Some(Listed { input: Input::given(name, self.own), kind, digest });
                     }
                 }
                 Some(Err(malformed)) => malformed.to_string(),
@@ -264,12 +300,44 @@ impl<'a> Iterator for Lines<'a> {
             };
             self.malformed += 1;
             if self.warn {
-                complain!(
-                    "{}: {number}: improperly formatted SM3 checksum line: {reason}",
-                    Name(self.list)
-                );
+                let list = Name(self.list);
+                complain!("{list}: {number}: improperly formatted checksum line: {reason}");
             }
         }
         None
+    }
+}
+
+/// What a line is to those who asked for something.
+fn judge(choice: Choice, entry: Option<Entry<'_>>) -> Result<Judged, Malformed> {
+    let Some(Entry { kind, name, digest }) = entry else { return Ok(Judged::Nothing) };
+    let due = match kind {
+        Some(kind) if !choice.allows(kind.algorithm) => {
+            return Err(Malformed::Algorithm(kind.to_string()));
+        }
+        Some(kind) if kind.is_hmac != choice.is_hmac => return Ok(Judged::OtherKind),
+        Some(kind) if choice.allows_len(kind.algorithm, digest.len()) => digest.len(),
+        _ => choice.digest_len(),
+    };
+    if digest.len() != due {
+        return Err(Malformed::Digest(Some(2 * due)));
+    }
+    Ok(Judged::File(name.into_owned(), kind.unwrap_or(choice.kind()), digest))
+}
+
+/// What a line is.
+enum Judged {
+    /// A comment, say.
+    Nothing,
+    /// A digest where an HMAC is due, or the other way round.
+    OtherKind,
+    /// A file by its name, and its digest.
+    File(Vec<u8>, Kind, Digest),
+}
+
+impl Listed<'_> {
+    /// What its digest is of, and how many bytes it has.
+    fn of(&self) -> (Kind, usize) {
+        (self.kind, self.digest.len())
     }
 }

@@ -43,7 +43,7 @@ struct Record<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     name_hex: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    algorithm: Option<&'static str>,
+    algorithm: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,6 +114,7 @@ impl<'a> Report<'a> {
     pub(super) fn verdict(
         &mut self,
         name: &Path,
+        kind: Kind,
         verdict: Verdict,
         error: Option<&io::Error>,
     ) -> io::Result<()> {
@@ -132,7 +133,7 @@ impl<'a> Report<'a> {
                 self.send()
             }
             Form::Json => self.record(Record {
-                algorithm: Some(algorithm(self.kind)),
+                algorithm: Some(algorithm(kind)),
                 status: Some(verdict),
                 error: error.map(|error| Reason(error).to_string()),
                 ..Record::of(name)
@@ -159,11 +160,9 @@ impl<'a> Report<'a> {
     }
 }
 
-fn algorithm(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Sm3 => "sm3",
-        Kind::HmacSm3 => "hmac-sm3",
-    }
+fn algorithm(kind: Kind) -> String {
+    let hmac = if kind.is_hmac { "hmac-" } else { "" };
+    format!("{hmac}{}", kind.algorithm)
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -66,7 +66,7 @@ fn malformed_lines_are_pointed_out_with_their_reasons() {
         (6, "the name is empty or contains NUL"),
         (7, "too long"),
     ] {
-        let place = format!("standard input: {number}: improperly formatted SM3 checksum line");
+        let place = format!("standard input: {number}: improperly formatted checksum line");
         ran.says(&format!("{place}: {reason}"));
     }
 }

@@ -9,6 +9,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use manylane::hash;
 use manylane_engine::Engine;
 
 use super::{
@@ -55,7 +56,7 @@ fn group(len: usize) -> Group {
 
 fn engine(rows: &Arc<Rows>) -> Contender {
     let rows = Arc::clone(rows);
-    let start = Midstate::default();
+    let start = hash::Midstate::from(Midstate::default());
     Contender {
         name: "Engine::hash_many".into(),
         kernel: None,
@@ -63,9 +64,7 @@ fn engine(rows: &Arc<Rows>) -> Contender {
         work: Work { bytes: rows.total_bytes(), units: rows.count() as u64, counted_clocks: None },
         output: vec![0; rows.count() * sm3::DIGEST_LEN],
         call: Call::here(move |out| {
-            Engine::global()
-                .hash_many(&start, &rows.messages(), out.as_chunks_mut().0)
-                .expect("a digest a message");
+            Engine::global().hash_many(&start, &rows.messages(), out).expect("a digest a message");
         }),
     }
 }

@@ -2,7 +2,10 @@
 
 use std::{rc::Rc, thread};
 
-use manylane::{Messages, sm3::Midstate};
+use manylane::{
+    Messages,
+    hash::{Algorithm, Midstate},
+};
 use manylane_engine::{Config, Device as Choice, Engine};
 
 use super::{
@@ -48,7 +51,9 @@ pub(super) fn group(device: &Rc<Device>, quick: bool) -> Group {
                 let count = out.len();
                 let messages = Messages::strided(bytes, LEN, LEN, count);
                 let messages = messages.expect("as many bytes as messages");
-                engine.hash_many(&Midstate::default(), &messages, out).expect("as many digests");
+                let start = Midstate::new(Algorithm::Sm3);
+                let done = engine.hash_many(&start, &messages, out.as_flattened_mut());
+                done.expect("as many digests");
             }
         }));
         if let Ok(openssl) = OpenSsl::get() {

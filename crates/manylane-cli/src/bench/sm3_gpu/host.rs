@@ -12,7 +12,10 @@ use std::{
     thread,
 };
 
-use manylane::{Messages, sm3::Midstate};
+use manylane::{
+    Messages,
+    hash::{Algorithm, Midstate},
+};
 use manylane_engine::{Config, Device as Choice, Engine, Function, Progress, Source};
 use manylane_gpu::{DeviceId, PinnedBuffer, Vendor};
 
@@ -204,11 +207,11 @@ fn by_engine(
     let messages = host.messages(place, equal)?;
     let bytes = messages.range(0, count).total_bytes();
     let host = Rc::clone(host);
-    let start = Midstate::default();
+    let start = Midstate::new(Algorithm::Sm3);
     let call = Call::elsewhere(move |calls, out| {
         let messages = host.messages(place, equal)?.range(0, count);
         let timing = by_wall(calls, || {
-            let done = engine.hash_many(&start, &messages, out.as_chunks_mut().0);
+            let done = engine.hash_many(&start, &messages, out);
             done.map_err(|why| why.to_string())
         });
         no_warning(&engine)?;
@@ -333,13 +336,13 @@ fn small(host: &Rc<Host>, device: &Rc<Device>, count: usize, len: usize, quick: 
             let engine = host.engine(device)?;
             host.get(Place::Pageable)?;
             let host = Rc::clone(&host);
-            let start = Midstate::default();
+            let start = Midstate::new(Algorithm::Sm3);
             let call = Call::elsewhere(move |calls, out| {
                 let bytes = host.get(Place::Pageable)?;
                 let messages = Messages::strided(bytes, len, len, count);
                 let messages = messages.map_err(|why| why.to_string())?;
                 let timing = by_wall(calls, || {
-                    let done = engine.hash_many(&start, &messages, out.as_chunks_mut().0);
+                    let done = engine.hash_many(&start, &messages, out);
                     done.map_err(|why| why.to_string())
                 });
                 no_warning(&engine)?;
@@ -441,10 +444,11 @@ fn files(host: &Rc<Host>, device: &Rc<Device>, len: usize, quick: bool) -> Group
 
 fn hash_files(engine: &Engine, files: &Files, out: &mut [[u8; 32]]) -> Result<(), String> {
     let mut out = out.iter_mut();
-    let all = engine.hash_sources(&Function::hash(), &Progress::new(), files.sources(), |done| {
+    let function = Function::hash(Algorithm::Sm3);
+    let all = engine.hash_sources(&function, &Progress::new(), files.sources(), |done| {
         match (done.result, out.next()) {
             (Ok(summary), Some(out)) => {
-                *out = summary.digest;
+                out.copy_from_slice(&summary.digest);
                 ControlFlow::Continue(())
             }
             (Err(why), _) => ControlFlow::Break(why.to_string()),
@@ -502,7 +506,10 @@ fn share_out(engines: &[&Engine], messages: &Messages, out: &mut [[u8; 32]]) -> 
         let started: Vec<_> = parts
             .map(|(i, (engine, out))| {
                 let messages = messages.range(i * share, i * share + out.len());
-                scope.spawn(move || engine.hash_many(&Midstate::default(), &messages, out))
+                scope.spawn(move || {
+                    let start = Midstate::new(Algorithm::Sm3);
+                    engine.hash_many(&start, &messages, out.as_flattened_mut())
+                })
             })
             .collect();
         started.into_iter().try_for_each(|part| {
