@@ -195,13 +195,13 @@ const KERNELS: [Row; 13] = [
 ];
 
 /// How the name of the slides' kernel begins.
-const SLIDES: &str = "a block a message";
+const SLIDES: &str = "a thread block a message";
 
 /// Data in the GPU's memory, then in the host's, and energy.
 pub(super) fn kernels(summary: &Value) -> Result<String> {
     let gpu = gpu(summary)?;
     let id = text(&gpu["id"]);
-    let mut out = "| SHA-3 in GPU memory | manylane | a block of threads a message, state in shared \
+    let mut out = "| SHA-3 in GPU memory | manylane | a thread block a message, state in shared \
                    memory (slides) |\n|---|---|---|\n"
         .to_owned();
     let mut rows = 0;
@@ -343,7 +343,7 @@ mod tests {
             "setup": { "gpus": [{ "id": "cuda:0", "name": "G" }] },
             "results": [
                 result(group, "hash_many", 500.0),
-                result(group, "a block a message, state in shared memory", 12.5),
+                result(group, "a thread block a message, state in shared memory", 12.5),
                 result("sha3-gpu/cuda:0/pinned", "all", 60.0),
             ],
             "ratios": [],

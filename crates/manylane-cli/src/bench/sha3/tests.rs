@@ -9,7 +9,8 @@ use crate::bench::measure::check_agreement;
 fn contenders_agree() {
     let mut rng = fastrand::Rng::with_seed(1);
     let mut parts = BTreeSet::new();
-    for group in &plan(true).groups {
+    let plan = plan(true);
+    for group in &plan.groups {
         let part = group.id.rsplit_once('/').unwrap().0;
         let is_short = !["volume", "file"].iter().any(|long| part.ends_with(long));
         if !parts.insert(part) || !is_short {

@@ -37,7 +37,7 @@ pub(super) fn group(device: &Rc<Device>, quick: bool) -> Group {
             move || device.joules()
         };
         let mut contenders = vec![energy::idle(joules())];
-        let slides = Program::Other(Sha3Comparator::SharedState);
+        let slides = Program::Other(Sha3Comparator::BlockPerMessage);
         for (name, program, len) in [
             ("hash_many, 8 KiB, kernel alone", Program::Ours, LEN),
             ("hash_many, 512 B, kernel alone", Program::Ours, SHORT),

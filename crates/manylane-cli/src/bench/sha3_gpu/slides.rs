@@ -99,7 +99,7 @@ fn volume(device: &Rc<Device>, len: usize, quick: bool) -> Group {
         let rows = rows(&on, len, count, rng);
         let packages = Rc::new(Packages::find().ok());
         let mut contenders = of_messages(&rows, &packages);
-        let which = Sha3Comparator::SharedState;
+        let which = Sha3Comparator::BlockPerMessage;
         let theirs = || work(Program::Other(which), count, len);
         contenders.push(transferred(&on, which.name(), &rows, theirs()));
         let name = format!("{}, {ALONE}", which.name());
