@@ -48,7 +48,7 @@ impl Class {
                 let of_rounds = usize::from(function.rounds() == 12);
                 Class { index: 1 + 2 * of_rate + of_rounds, block_len: function.rate() }
             }
-            _ => Class::SM3,
+            Midstate::Sm3(_) => Class::SM3,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use manylane::hash::{Algorithm, Digest, Hasher, MAX_BLOCK_LEN, MAX_DIGEST_LEN, Midstate};
+use manylane::hash::{Algorithm, Digest, Hasher, MAX_BLOCK_LEN, MAX_DIGEST_LEN, Midstate, Tree};
 use zeroize::Zeroize;
 
 /// What [`Engine::hash_sources`](crate::Engine::hash_sources) computes of each source: a hash function, the
@@ -25,8 +25,10 @@ use zeroize::Zeroize;
 /// ```
 #[derive(Clone)]
 pub struct Function {
-    /// What every input continues.
+    /// What every input continues; of a tree, every short one.
     pub(crate) start: Midstate,
+    /// The tree that it is, by its name too.
+    tree: Option<(Tree, Algorithm)>,
     /// What the digest of the input continues, if that is not the result itself.
     outer: Option<Midstate>,
 }
@@ -34,7 +36,7 @@ pub struct Function {
 impl Function {
     /// A hash function.
     pub fn hash(algorithm: Algorithm) -> Self {
-        Function::hash_after(&Midstate::new(algorithm))
+        Function::with_digest_len(algorithm, algorithm.digest_len())
     }
 
     /// The same with digests of `len` bytes.
@@ -43,7 +45,12 @@ impl Function {
     /// If it has no digests of that length, or they are longer than
     /// [`MAX_DIGEST_LEN`].
     pub fn with_digest_len(algorithm: Algorithm, len: usize) -> Self {
-        Function::hash_after(&Midstate::with_digest_len(algorithm, len))
+        match Tree::of(algorithm) {
+            None => Function::hash_after(&Midstate::with_digest_len(algorithm, len)),
+            Some(tree) => {
+                Function { tree: Some((tree, algorithm)), ..Function::hash_after(&tree.short(len)) }
+            }
+        }
     }
 
     /// A hash function of the midstate's prefix followed by the input.
@@ -53,7 +60,7 @@ impl Function {
     pub fn hash_after(start: &Midstate) -> Self {
         let len = start.digest_len();
         assert!(len <= MAX_DIGEST_LEN, "digests of sources have at most {MAX_DIGEST_LEN} bytes");
-        Function { start: start.clone(), outer: None }
+        Function { start: start.clone(), tree: None, outer: None }
     }
 
     /// HMAC (RFC 2104) with that function under `key`, of any length. Only the two midstates that HMAC needs
@@ -80,7 +87,7 @@ impl Function {
             block.iter_mut().zip(key).for_each(|(b, k)| *b ^= k);
             start.then(block)
         };
-        let function = Function { start: after(0x36), outer: Some(after(0x5c)) };
+        let function = Function { start: after(0x36), tree: None, outer: Some(after(0x5c)) };
         block.zeroize();
         digest.zeroize();
         function
@@ -95,7 +102,15 @@ impl Function {
 
     /// A stream for one input, whose digest is to be [finished](Self::finish).
     pub(crate) fn hasher(&self) -> Hasher {
-        self.start.clone().into()
+        match self.tree {
+            None => self.start.clone().into(),
+            Some((_, algorithm)) => Hasher::with_digest_len(algorithm, self.start.digest_len()),
+        }
+    }
+
+    /// The tree that it is, if it is one.
+    pub(crate) fn tree(&self) -> Option<Tree> {
+        self.tree.map(|(tree, _)| tree)
     }
 
     /// The result, from the digest of the start's prefix and the input.

@@ -371,7 +371,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
         let mut was_busy = false;
         loop {
             match self.next(thread, &mut worker, was_busy) {
-                Task::Lanes => worker.work(self, thread),
+                Task::Lanes => worker.work(self, thread, &mut ring),
                 Task::Stream(stream) => {
                     let beside = stream.is_beside();
                     done.extend(stream.finish(self, thread, &mut ring));

@@ -20,6 +20,7 @@ mod digest;
 mod hasher;
 mod lanes;
 mod midstate;
+mod tree;
 
 pub use self::{
     algorithm::{Algorithm, UnknownAlgorithm},
@@ -27,6 +28,7 @@ pub use self::{
     hasher::Hasher,
     lanes::Lanes,
     midstate::{Midstate, hash_many},
+    tree::Tree,
 };
 
 /// Bytes of the longest block: TurboSHAKE128's, SHAKE128's and KT128's.

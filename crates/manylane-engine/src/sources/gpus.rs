@@ -111,7 +111,8 @@ pub(super) struct Gpus<S: Source> {
 impl<S: Source> Gpus<S> {
     pub(super) fn new(fleet: &Arc<Fleet>, function: &Function) -> Self {
         let class = Class::of(&function.start);
-        let may_be = fleet.may_have_gpus();
+        // A tree is no function of theirs.
+        let may_be = function.tree().is_none() && fleet.may_have_gpus();
         if may_be {
             // Kernels of GPUs that were asked for are loaded now, if they are not.
             fleet.takes_part(class, Duration::ZERO);

@@ -8,10 +8,10 @@ use std::{
     time::Instant,
 };
 
-use manylane::hash::{Lanes, MAX_PADDING, Midstate};
+use manylane::hash::{Lanes, MAX_PADDING, Midstate, Tree};
 use zeroize::Zeroize;
 
-use super::{Deliver, Item, Run, Stream, Taken, gpus::Feeder, queues::HUGE};
+use super::{Deliver, Item, Ring, Run, Stream, Taken, gpus::Feeder, queues::HUGE};
 use crate::{Done, Function, Source, runtime::lock};
 
 /// Bytes that a lane reads at a time, but for what is no whole block. Sixteen lanes of this size fill half of a second-level cache
@@ -57,6 +57,10 @@ pub(super) struct Worker<S: Source> {
     reserved: Option<Stream<S>>,
     /// The common prefix.
     start: Midstate,
+    /// Whether only short sources are chains, for lanes.
+    is_tree: bool,
+    /// Sources that are none, which this worker hashes one by one before it goes on.
+    long: VecDeque<Stream<S>>,
 }
 
 /// A source in a lane.
@@ -88,18 +92,22 @@ impl<S: Source> Lane<S> {
         unread + (self.to - self.from) as u64
     }
 
-    /// Fills the lane's room, and pads the source if it ends.
-    fn fill(&mut self, room: &mut [u8], start: &Midstate) -> io::Result<()> {
+    /// Fills the lane's room, and pads the source if it ends; unless it is too long for what is a tree.
+    fn fill(&mut self, room: &mut [u8], start: &Midstate, is_tree: bool) -> io::Result<()> {
         let block_len = start.block_len();
         room.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         let end = self.to.next_multiple_of(block_len) + READ / block_len * block_len;
         while self.to < end {
             match self.reader.read(&mut room[self.to..end]) {
+                Ok(0) if is_tree && self.len > Tree::SHORT as u64 => return Ok(()),
                 Ok(0) => {
+                    let foot: &[u8] = if is_tree { &Tree::FOOT } else { &[] };
+                    room[self.to..][..foot.len()].copy_from_slice(foot);
+                    self.to += foot.len();
                     let mut last = [0; MAX_PADDING];
                     let tail_at = self.to - self.to % block_len;
-                    let total_len = start.prefix_len() + self.len;
+                    let total_len = start.prefix_len() + self.len + foot.len() as u64;
                     let len = start.pad(&room[tail_at..self.to], total_len, &mut last);
                     room[tail_at..][..len].copy_from_slice(&last[..len]);
                     last.zeroize();
@@ -140,6 +148,8 @@ impl<S: Source> Worker<S> {
             done: Vec::new(),
             reserved: None,
             start,
+            is_tree: function.tree().is_some(),
+            long: VecDeque::new(),
             lanes,
         }
     }
@@ -165,6 +175,7 @@ impl<S: Source> Worker<S> {
         &mut self,
         run: &Run<S, I>,
         thread: &mut impl Deliver,
+        ring: &mut Ring,
     ) {
         if self.buffer.is_empty() {
             self.buffer = vec![0; self.lanes.count() * self.room];
@@ -173,10 +184,14 @@ impl<S: Source> Worker<S> {
             self.serve_gpus(run);
             let begun = Instant::now();
             let more = self.occupy(run);
+            while let Some(stream) = self.long.pop_front_if(|_| !run.stopped()) {
+                self.done.extend(stream.finish(run, thread, ring));
+            }
             if run.stopped() {
                 self.at_work.iter_mut().for_each(|lane| *lane = None);
                 self.queue.clear();
                 self.feeder.too_long.clear();
+                self.long.clear();
                 return;
             }
             if self.active == 0 && !self.has_sources() {
@@ -226,6 +241,11 @@ impl<S: Source> Worker<S> {
                     Taken::None => return false,
                 }
             };
+            if self.is_tree && item.hint.is_some_and(|len| len > Tree::SHORT as u64) {
+                // The others wait no longer than for one of them.
+                self.long.push_back(Stream::of(item));
+                return true;
+            }
             match run.open(item) {
                 Ok((item, reader)) => self.begin(run, lane, item, reader),
                 Err(done) => self.done.extend(done),
@@ -251,18 +271,22 @@ impl<S: Source> Worker<S> {
         let room = &mut self.buffer[lane * self.room..][..self.room];
         let Some(at_work) = &mut self.at_work[lane] else { return };
         let (asked, len) = (at_work.known.is_some(), at_work.len);
-        let filled = at_work.fill(room, &self.start);
+        let filled = at_work.fill(room, &self.start, self.is_tree);
         self.read += at_work.len - len;
         self.used[lane] = self.used[lane].max(at_work.to);
         match filled {
             Err(error) => self.end(run, lane, Err(error)),
+            Ok(()) if self.is_tree => {
+                let long = self.extract(run, lane);
+                self.long.extend(long);
+            }
             Ok(()) if !asked && at_work.known.flatten().is_some_and(|len| len >= HUGE) => {
                 // Longer than it seemed. If huge ones are few, it gets a worker of its own: this
                 // one, once its other lanes are empty.
                 let mut state = lock(&run.state);
                 if self.reserved.is_none() && state.queues.go_beside(run.threads) {
                     drop(state);
-                    self.reserved = self.extract(lane).map(Stream::now_beside);
+                    self.reserved = self.extract(run, lane).map(Stream::now_beside);
                 }
             }
             Ok(()) => {}
@@ -282,14 +306,18 @@ impl<S: Source> Worker<S> {
     }
 
     /// Takes a source that has not ended out of its lane.
-    fn extract(&mut self, lane: usize) -> Option<Stream<S>> {
+    fn extract<I>(&mut self, run: &Run<S, I>, lane: usize) -> Option<Stream<S>> {
         let Lane { item, reader, len, from, to, known, .. } =
             self.at_work[lane].take_if(|lane| lane.padding.is_none())?;
         self.active -= 1;
         let hashed = self.start.prefix_len() + len - (to - from) as u64;
-        let state = self.lanes.midstate(lane, hashed / self.block_len as u64);
+        let state = match self.is_tree {
+            // Nothing of it is, as that happens when it has just been begun.
+            true => run.function.hasher(),
+            false => self.lanes.midstate(lane, hashed / self.block_len as u64).into(),
+        };
         let read = &self.buffer[lane * self.room..][from..to];
-        Some(Stream::begun(item, reader, state.into(), read, len, known.flatten()))
+        Some(Stream::begun(item, reader, state, read, len, known.flatten()))
     }
 
     /// When no source is to be had: gives idle workers what would take longest here, and gives up
@@ -304,7 +332,7 @@ impl<S: Source> Worker<S> {
             let Some((_, longest)) = self.at_work.iter().enumerate().filter_map(begun).max() else {
                 break;
             };
-            if let Some(stream) = self.extract(longest) {
+            if let Some(stream) = self.extract(run, longest) {
                 run.leave(stream);
             }
             idle = idle.saturating_sub(1);

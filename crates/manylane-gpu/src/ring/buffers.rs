@@ -422,7 +422,10 @@ impl Buffers {
                 (Start::Hash(Midstate::Sm3(start)), _) => {
                     kernels.sm3.hash_many(&self.stream, start, &messages, workspace, out)?;
                 }
-                (Start::Hash(_), _) => todo!(),
+                (Start::Hash(Midstate::Sha3(start)), _) => {
+                    let sha3 = kernels.sha3()?;
+                    sha3.hash_many(&self.stream, start, &messages, workspace, out)?;
+                }
                 (Start::Hmac, keys) => {
                     let keys = keys.expect("made for it");
                     kernels.sm3.hmac_many(&self.stream, &keys, &messages, workspace, out)?;

@@ -6,7 +6,7 @@ use std::{fmt, ops::Range};
 use manylane::{Messages, Shape, sm3};
 
 use super::{
-    Pending, Ring, Shared, Start,
+    KernelSet, Pending, Ring, Shared, Start,
     buffers::{Buffers, Loaded, fitting},
     layout::Rows,
     trays::Tray,
@@ -308,6 +308,9 @@ impl Slot {
         ring.check_usable()?;
         assert_eq!(start.digest_len(), self.buffers().digest_len, "room for each digest");
         let Shared { kernels, copies, .. } = &*ring.0;
+        if let Start::Hash(start) = start {
+            ring.load(KernelSet::of(start))?;
+        }
         let buffers = self.buffers_mut();
         if buffers.loaded.count() > 0 {
             let sent = send(buffers, copies);

@@ -1,29 +1,61 @@
 //! One stream of any function.
 
+use digest::Update as _;
+
 use super::{Algorithm, Digest, Midstate};
+use crate::sha3::{Kt128, Kt256};
 
 /// One message, fed piece by piece to the function that its [`Algorithm`] names.
 ///
 /// ```
 /// use manylane::hash::{self, Algorithm, Hasher};
 ///
-/// let mut hasher = Hasher::new(Algorithm::Sha3_512);
+/// let mut hasher = Hasher::new(Algorithm::Kt128);
 /// hasher.update(b"a");
 /// hasher.update(b"bc");
-/// assert_eq!(hasher.finish(), hash::hash(Algorithm::Sha3_512, b"abc"));
+/// assert_eq!(hasher.finish(), hash::hash(Algorithm::Kt128, b"abc"));
 /// ```
 #[derive(Clone, Debug)]
-pub struct Hasher(Midstate);
+pub struct Hasher {
+    state: State,
+    digest_len: usize,
+}
+
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each stream")]
+enum State {
+    Chain(Midstate),
+    Kt128(Kt128),
+    Kt256(Kt256),
+}
 
 impl Hasher {
     /// A stream of that function, for a digest of the usual length.
     pub fn new(algorithm: Algorithm) -> Self {
-        Hasher(Midstate::new(algorithm))
+        Hasher::with_digest_len(algorithm, algorithm.digest_len())
+    }
+
+    /// The same for a digest of `len` bytes.
+    ///
+    /// # Panics
+    /// If the function has no digests of that length.
+    pub fn with_digest_len(algorithm: Algorithm, len: usize) -> Self {
+        assert!(len > 0, "a digest of no bytes");
+        let state = match algorithm {
+            Algorithm::Kt128 => State::Kt128(Kt128::default()),
+            Algorithm::Kt256 => State::Kt256(Kt256::default()),
+            _ => State::Chain(Midstate::with_digest_len(algorithm, len)),
+        };
+        Hasher { state, digest_len: len }
     }
 
     /// Goes on over `piece`.
     pub fn update(&mut self, piece: &[u8]) {
-        self.0 = self.0.then(piece);
+        match &mut self.state {
+            State::Chain(state) => *state = state.then(piece),
+            State::Kt128(state) => state.update(piece),
+            State::Kt256(state) => state.update(piece),
+        }
     }
 
     /// The digest.
@@ -31,12 +63,29 @@ impl Hasher {
     /// # Panics
     /// If it has more than [`MAX_DIGEST_LEN`](super::MAX_DIGEST_LEN) bytes.
     pub fn finish(self) -> Digest {
-        self.0.digest(b"")
+        Digest::written(self.digest_len, |out| match self.state {
+            State::Chain(state) => state.finish(b"", out),
+            State::Kt128(state) => state.finalize(out),
+            State::Kt256(state) => state.finalize(out),
+        })
+    }
+
+    /// Goes on as if the chunks of a [tree](super::Tree) had been fed whose chaining values these are.
+    ///
+    /// # Panics
+    /// If the function is no tree; unless what was fed before is one whole chunk or more of them, and `values` has
+    /// whole chaining values.
+    pub fn push_chaining_values(&mut self, values: &[u8]) {
+        match &mut self.state {
+            State::Chain(_) => panic!("chaining values of a function that is no tree"),
+            State::Kt128(state) => state.push_chaining_values(values),
+            State::Kt256(state) => state.push_chaining_values(values),
+        }
     }
 }
 
 impl From<Midstate> for Hasher {
     fn from(start: Midstate) -> Self {
-        Hasher(start)
+        Hasher { digest_len: start.digest_len(), state: State::Chain(start) }
     }
 }

@@ -9,7 +9,6 @@ use crate::{
 
 /// A hash function after a prefix, mostly the empty one.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 #[allow(clippy::large_enum_variant, reason = "a box would be an allocation for each clone")]
 pub enum Midstate {
     /// SM3.
