@@ -134,6 +134,8 @@ pub(crate) enum Stream {
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
     Bmi2(cpu::Bmi2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(cpu::Avx512),
     #[cfg(target_arch = "aarch64")]
     ArmSha3(cpu::ArmSha3),
 }
@@ -163,6 +165,8 @@ impl Stream {
             Machine::Portable => Some(Stream::Portable(Portable)),
             #[cfg(target_arch = "x86_64")]
             Machine::Bmi2 => cpu::Bmi2::get().map(Stream::Bmi2),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => cpu::Avx512::get().map(Stream::Avx512),
             #[cfg(target_arch = "aarch64")]
             Machine::ArmSha3 => cpu::ArmSha3::get().map(Stream::ArmSha3),
             _ => None,
@@ -186,6 +190,8 @@ impl Stream {
             Stream::Portable(token) => portable::absorb(token, a, rounds, rate, blocks),
             #[cfg(target_arch = "x86_64")]
             Stream::Bmi2(token) => bmi2::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Avx512(token) => avx512::absorb(token, a, rounds, rate, blocks),
             #[cfg(target_arch = "aarch64")]
             Stream::ArmSha3(token) => armsha3::absorb(token, a, rounds, rate, blocks),
         }
@@ -198,6 +204,8 @@ impl Stream {
             Stream::Portable(token) => portable::permute(token, a, rounds),
             #[cfg(target_arch = "x86_64")]
             Stream::Bmi2(token) => bmi2::permute(token, a, rounds),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Avx512(token) => avx512::permute(token, a, rounds),
             #[cfg(target_arch = "aarch64")]
             Stream::ArmSha3(token) => armsha3::permute(token, a, rounds),
         }
