@@ -158,8 +158,7 @@ enum Command {
 }
 
 /// Every suite.
-const SUITES: [&str; 9] =
-    [SM3, SM3_GPU, SM2, AES, SM4, AES_GPU, SM4_GPU, SHA3, SHA3_GPU];
+const SUITES: [&str; 9] = [SM3, SM3_GPU, SM2, AES, SM4, AES_GPU, SM4_GPU, SHA3, SHA3_GPU];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
 const AES_GPU: &str = "aes-gpu";
@@ -318,7 +317,9 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
         chosen.suites.push(SM2.to_owned());
         chosen.plan.groups.extend(sm2::plan(args.quick).groups);
     }
-    for (name, suite) in [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4), (SHA3, sha3::plan)] {
+    for (name, suite) in
+        [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4), (SHA3, sha3::plan)]
+    {
         if named(name) || args.suites.is_empty() {
             chosen.suites.push(name.to_owned());
             chosen.plan.groups.extend(suite(args.quick).groups);

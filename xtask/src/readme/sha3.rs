@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{
+    block_gpu::profile_of,
     gpu::{best, figure, gpu, provenance as gpu_provenance, text},
     median, provenance, ratio,
 };
@@ -133,7 +134,7 @@ pub(super) fn slides(summary: &Value) -> Result<String> {
     for (kind, head) in [("file", "One file, MB/s"), ("volume", "A million messages, MB/s")] {
         let groups = experiment(summary, kind);
         let Some((_, first)) = groups.first() else {
-            return Err(format!("the run has no experiment `{kind}`").into());
+            return Err(format!("the run has no experiment `{kind}`"));
         };
         let results = summary["results"].as_array().map(Vec::as_slice).unwrap_or_default();
         let of_first = results.iter().filter(|result| result["group"] == first[..]);
@@ -227,7 +228,8 @@ pub(super) fn kernels(summary: &Value) -> Result<String> {
         return Err("the run has no SHA-3 on GPUs".into());
     }
     out += &host(summary, &id);
-    let energy = |name: &str, metric| median(summary, &format!("sha3-gpu/{id}/energy"), name, metric);
+    let energy =
+        |name: &str, metric| median(summary, &format!("sha3-gpu/{id}/energy"), name, metric);
     let name = "hash_many, 8 KiB, kernel alone";
     if let (Some(joules), Some(watts), Some(idle)) = (
         energy(name, "joules_per_gb"),
@@ -240,6 +242,25 @@ pub(super) fn kernels(summary: &Value) -> Result<String> {
         );
     }
     Ok(out + &gpu_provenance(summary, gpu))
+}
+
+/// Kernels that Nsight Compute is asked about: the words, and the kernel's name.
+const PROFILED: [(&str, &str); 10] = [
+    ("SHA3-256, 8 KiB", "sha3_hash_rows_136"),
+    ("SHA3-256, 55 B", "sha3_hash_short_136"),
+    ("SHA3-256, 32 B", "sha3_hash_32"),
+    ("SHA3-256, any lengths", "sha3_hash_many_136"),
+    ("SHA3-384, 8 KiB", "sha3_hash_rows_104"),
+    ("SHA3-512, 8 KiB", "sha3_hash_rows_72"),
+    ("SHAKE128, 8 KiB", "sha3_hash_rows_168"),
+    ("SHA3-224, 8 KiB", "sha3_hash_rows_144"),
+    ("a thread block a message, state in shared memory (slides), 512 B", "comparator_sha3_block"),
+    ("one thread, one message, 512 B", "comparator_sha3_serial"),
+];
+
+/// Of what Nsight Compute wrote of the kernels.
+pub(super) fn profile(csv: &str) -> Result<String> {
+    profile_of(csv, &PROFILED)
 }
 
 /// Rows of what begins in the host's memory: the words, and the end of the group's name.
@@ -309,7 +330,8 @@ mod tests {
             "ratios": [ratio_of(ONE_CORE[0].1, OURS, "Nettle", 9.87)],
         });
         let table = one_core(&summary).unwrap();
-        let row = "| SHA3-256, one stream of 16 KiB | **2.50 GB/s** | 0.250: manylane is 9.87 × |\n";
+        let row =
+            "| SHA3-256, one stream of 16 KiB | **2.50 GB/s** | 0.250: manylane is 9.87 × |\n";
         assert!(table.contains(row), "{table}");
         assert!(table.contains("| SHA3-256, many of 32 B | **2500.0 M/s** | – |\n"), "{table}");
         let table = grid(&summary).unwrap();

@@ -40,7 +40,7 @@ const OURS: &str = "manylane";
 pub(super) fn plan(quick: bool) -> Plan {
     let core = setup::core();
     let mut groups = Vec::new();
-    groups.extend(stream::groups(quick));
+    groups.extend(stream::groups(core, quick));
     groups.extend(many::groups(core, quick));
     groups.extend(tree::groups(quick));
     groups.extend(cores::groups(quick));

@@ -91,7 +91,8 @@ impl OpenSslSha3 {
         // SAFETY: the signatures are those of the headers of OpenSSL 3.
         let f = unsafe { OpenSslFunctions::load(open(&LIBCRYPTO)?) }?;
         // SAFETY: a default context, a name that ends in zero, and no properties.
-        let fetch = |hash: Hash| unsafe { (f.EVP_MD_fetch)(null_mut(), hash.c_name().as_ptr(), null()) };
+        let fetch =
+            |hash: Hash| unsafe { (f.EVP_MD_fetch)(null_mut(), hash.c_name().as_ptr(), null()) };
         let digests = Hash::ALL.map(fetch);
         if digests.iter().any(|digest| digest.is_null()) {
             return Err("this libcrypto was built without SHA-3".into());
@@ -285,7 +286,9 @@ impl Nettle {
             let table = unsafe { &*table };
             match table.context_size as usize <= size_of::<Memory>() {
                 true => Ok::<_, String>(table),
-                false => Err("contexts of this Nettle are longer than those of known versions".into()),
+                false => {
+                    Err("contexts of this Nettle are longer than those of known versions".into())
+                }
             }
         };
         let hashes = [

@@ -144,9 +144,11 @@ mod tests {
         let mut summary = example::summary();
         assert!(plots(&summary).is_empty());
         let like = summary.results[0].clone();
-        for (prefix, lengths) in
-            [("sha3/file/", [1024, 10240]), ("sha3/volume/", [32, 64]), ("sha3-gpu/cuda:0/file-", [1024, 10240])]
-        {
+        for (prefix, lengths) in [
+            ("sha3/file/", [1024, 10240]),
+            ("sha3/volume/", [32, 64]),
+            ("sha3-gpu/cuda:0/file-", [1024, 10240]),
+        ] {
             for (i, len) in lengths.into_iter().enumerate() {
                 for (contender, rate) in [("plain, one core", 0.1), ("OpenSSL, one core", 0.4)] {
                     let mut result = like.clone();

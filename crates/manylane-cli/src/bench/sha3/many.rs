@@ -23,8 +23,7 @@ const LONGEST: usize = 4096;
 const MIXED: usize = 1024;
 
 pub(super) fn groups(core: Option<Core>, quick: bool) -> Vec<Group> {
-    let mut groups: Vec<Group> =
-        LENGTHS.map(|len| equal(Hash::Sha3_256, len, core, quick)).into();
+    let mut groups: Vec<Group> = LENGTHS.map(|len| equal(Hash::Sha3_256, len, core, quick)).into();
     for hash in Hash::ALL.into_iter().filter(|hash| *hash != Hash::Sha3_256) {
         groups.extend(FEW_LENGTHS.map(|len| equal(hash, len, core, quick)));
     }
@@ -110,9 +109,8 @@ fn on_machine(
     let rows = Rc::clone(rows);
     let start = Midstate::new(function);
     let take = if machine == Machine::Portable { BATCH_ALONE } else { u64::MAX };
-    let work = work(&rows.first_messages(take), |messages| {
-        counted(function, machine, core, messages)
-    });
+    let work =
+        work(&rows.first_messages(take), |messages| counted(function, machine, core, messages));
     let mut output = vec![0; work.units as usize * function.output_len()];
     let run = move |rows: &Rows, out: &mut [u8]| {
         sha3::hash_many_on(machine, &start, &rows.first_messages(take), &[], out)

@@ -7,8 +7,8 @@ use std::{cell::Cell, thread};
 use manylane::sha3::comparators::textbook;
 
 use super::{
-    Contender, Cores, Group, Hash, OneByOne, OpenSslSha3, Packages, Rc, Rows, Work,
-    bytes_label, cores, function, sha3, steadily, steady_effort, tree,
+    Contender, Cores, Group, Hash, OneByOne, OpenSslSha3, Packages, Rc, Rows, Work, bytes_label,
+    cores, function, sha3, steadily, steady_effort, tree,
 };
 use crate::bench::{
     gpu::amount,
@@ -299,7 +299,7 @@ fn table(title: String, of: &Experiment, work: impl Fn(usize) -> (String, f64)) 
                     None if result.contender == PLAIN => "base".to_owned(),
                     None => String::new(),
                 },
-                median(Metric::JoulesPerGb).map_or_else(|| "not readable".to_owned(), number),
+                median(Metric::JoulesPerGb).map_or_else(|| "not read".to_owned(), number),
             ]);
         }
     }

@@ -1,24 +1,23 @@
 //! One message after another, each as one stream: what one file or one request costs.
 
 use super::{
-    Call, Contender, Cores, Group, Hash, Machine, OPENSSL, OURS, OneByOne, Rc, Rows, Work,
-    bytes_label, effort, function, id, pairs, peers, sha3,
+    Call, Contender, Core, Cores, Group, Hash, Machine, OPENSSL, OURS, OneByOne, Rc, Rows, Work,
+    bytes_label, counts, effort, function, id, pairs, peers, permutations, sha3,
 };
 
 /// Lengths of the stream: of SHA3-256, and of the others.
 const LENGTHS: [usize; 6] = [32, 128, 1 << 10, 8 << 10, 16 << 10, 1 << 20];
 const FEW_LENGTHS: [usize; 2] = [64, 16 << 10];
 
-pub(super) fn groups(quick: bool) -> Vec<Group> {
-    let mut groups: Vec<Group> =
-        LENGTHS.map(|len| group(Hash::Sha3_256, len, quick)).into();
+pub(super) fn groups(core: Option<Core>, quick: bool) -> Vec<Group> {
+    let mut groups: Vec<Group> = LENGTHS.map(|len| group(Hash::Sha3_256, len, core, quick)).into();
     for hash in Hash::ALL.into_iter().filter(|hash| *hash != Hash::Sha3_256) {
-        groups.extend(FEW_LENGTHS.map(|len| group(hash, len, quick)));
+        groups.extend(FEW_LENGTHS.map(|len| group(hash, len, core, quick)));
     }
     groups
 }
 
-fn group(hash: Hash, len: usize, quick: bool) -> Group {
+fn group(hash: Hash, len: usize, core: Option<Core>, quick: bool) -> Group {
     Group {
         id: id("stream", hash, len),
         part: "One stream",
@@ -33,11 +32,13 @@ fn group(hash: Hash, len: usize, quick: bool) -> Group {
         build: Box::new(move |rng| {
             let rows = Rc::new(Rows::equal(len, 1, rng));
             let function = function(hash);
-            let ours: OneByOne =
-                Box::new(move |message, out| sha3::hash(function, message, out));
+            let ours: OneByOne = Box::new(move |message, out| sha3::hash(function, message, out));
             let mut contenders = vec![contender(OURS, &rows, function.output_len(), ours)];
             for (machine, run) in machines(hash) {
-                contenders.push(contender(machine.name(), &rows, function.output_len(), run));
+                let mut ours = contender(machine.name(), &rows, function.output_len(), run);
+                let all = permutations(function, len as u64);
+                ours.work.counted_clocks = counted(machine, core, all);
+                contenders.push(ours);
             }
             for (name, run) in peers(hash) {
                 let theirs = contender(name, &rows, function.output_len(), run);
@@ -99,4 +100,12 @@ fn on(machine: Machine, hash: Hash) -> Option<OneByOne> {
         Hash::Shake128 => xof!(Shake128),
         Hash::Shake256 => xof!(Shake256),
     })
+}
+
+/// Clocks of the machine that keeps one state in vectors, where they are counted.
+fn counted(machine: Machine, core: Option<Core>, permutations: u64) -> Option<f64> {
+    match machine {
+        Machine::Avx512 => counts::keccak_state_clocks(core?, permutations),
+        _ => None,
+    }
 }

@@ -72,10 +72,7 @@ pub(super) fn group(device: &Rc<Device>, quick: bool) -> Group {
     };
     let seconds = effort.sample.as_secs();
     let parameter = format!("{}, {}, {seconds} s each", HASH.name(), bytes_label(LEN as u64));
-    Group {
-        effort: Some(effort),
-        ..super::group(device, "energy", PART, parameter, quick, build)
-    }
+    Group { effort: Some(effort), ..super::group(device, "energy", PART, parameter, quick, build) }
 }
 
 /// A kernel alone, again and again; it has been found right.

@@ -69,8 +69,8 @@ pub(super) fn each(device: &Device, bytes: usize) -> Vec<Work> {
     };
     let mut all = Vec::new();
     for (_, function) in [SHA3_256].into_iter().chain(functions()) {
-        // Rows of whole blocks and others, and one block alone.
-        all.extend([8192, 55, 32].map(|len| work(Program::Ours, function, len)));
+        // Rows at 8-byte boundaries and at any byte, and one block alone.
+        all.extend([8192, 8191, 55, 32].map(|len| work(Program::Ours, function, len)));
     }
     for which in Sha3Comparator::ALL {
         let whole = work(Program::Other(which), Function::SHA3_256, 512);

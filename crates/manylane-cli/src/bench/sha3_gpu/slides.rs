@@ -79,7 +79,8 @@ fn file(device: &Rc<Device>, len: usize, quick: bool) -> Group {
     };
     let part = "One file at a time, transfers included";
     let once = Effort { visits: 1, samples: 1, sample: std::time::Duration::from_millis(1) };
-    let group = group(device, &format!("{FILE}-{len}"), part, bytes_label(len as u64), quick, build);
+    let group =
+        group(device, &format!("{FILE}-{len}"), part, bytes_label(len as u64), quick, build);
     let effort = if len < LONG { group.effort } else { Some(once) };
     Group {
         base: Some(PLAIN),
@@ -94,7 +95,7 @@ fn file(device: &Rc<Device>, len: usize, quick: bool) -> Group {
 /// The slides' kernel and ours, from ordinary memory of the host and alone.
 fn volume(device: &Rc<Device>, len: usize, quick: bool) -> Group {
     let on = Rc::clone(device);
-    let count = messages(quick).min(device.room() / len);
+    let count = device.affords(messages(quick), len, function(HASH).output_len());
     let build = move |rng: &mut fastrand::Rng| {
         let rows = rows(&on, len, count, rng);
         let packages = Rc::new(Packages::find().ok());
