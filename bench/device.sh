@@ -2,8 +2,8 @@
 # Everything that needs a real GPU, on a machine without cargo or network: known and random answers,
 # compute-sanitizer, and the measurements. Takes the command as `cargo build --release` made it, elsewhere.
 #
-#   bench/device.sh [--manylane FILE] [--device cuda:0] [--output DIR] [--part NAME]... [--quick]
-#                   [--faults FILE]
+#   bench/device.sh [--manylane FILE] [--device cuda:0] [--output DIR] [--suite NAME]... [--part NAME]...
+#                   [--random N] [--quick] [--faults FILE]
 #
 # part       what                                                                about, on an H100
 # machine    what the machine is; `manylane info`                                a second
@@ -21,9 +21,17 @@
 # block      manylane bench aes-gpu sm4-gpu                                      four minutes
 # profile    Nsight Compute on a launch of 1 GiB of each of these kernels: what they use of occupancy,
 #            multiprocessors, memory and caches, into DIR/ncu.csv. NCU names the program  two minutes
+# sha3-sum   the tree of files by SHA3-256                                       seconds
+# sha3-memcheck  memcheck of every kernel of SHA-3 and of the methods of others: known answers, then a launch
+#            each on little data                                                 a minute
+# sha3-racecheck  the same with racecheck                                        a minute
+# sha3       manylane bench sha3-gpu                                             four minutes
+# sha3-profile   Nsight Compute on these, into DIR/ncu-sha3.csv                  a minute
 #
-# Without --part all of them, one after the other. A command is ended after LIMIT seconds (default 540).
-# What each says is kept in DIR (default: gpu-results). Exit status 1 if one failed.
+# A suite is a list of parts: `sm3`, `block` and `sha3` have the machine, the answers, and their own. Without
+# --suite and --part all parts, one after the other. The answers take N random batches (default 100000).
+# A command is ended after LIMIT seconds (default 540). What each says is kept in DIR (default: gpu-results).
+# Exit status 1 if one failed.
 set -u
 
 manylane=target/release/manylane
@@ -34,6 +42,9 @@ quick=
 faults=
 random=100000
 limit=${LIMIT:-540}
+sm3_parts='machine answers sum faults memcheck racecheck bench'
+block_parts='block-memcheck block-racecheck block profile'
+sha3_parts='sha3-sum sha3-memcheck sha3-racecheck sha3 sha3-profile'
 
 usage() {
     sed -n '2,/^set -u/p' "$0" | sed -n 's/^# \{0,1\}//p'
@@ -43,7 +54,7 @@ usage() {
 while [ $# -gt 0 ]; do
     case $1 in
         --quick) quick=--quick ;;
-        --manylane | --device | --output | --part | --faults)
+        --manylane | --device | --output | --suite | --part | --random | --faults)
             [ $# -ge 2 ] || usage
             case $1 in
                 --manylane) manylane=$2 ;;
@@ -51,6 +62,15 @@ while [ $# -gt 0 ]; do
                 --output) output=$2 ;;
                 --faults) faults=$2 ;;
                 --part) parts="$parts $2" ;;
+                --random) random=$2 ;;
+                --suite)
+                    case $2 in
+                        sm3) parts="$parts $sm3_parts" ;;
+                        block) parts="$parts machine answers $block_parts" ;;
+                        sha3) parts="$parts machine answers $sha3_parts" ;;
+                        *) usage ;;
+                    esac
+                    ;;
             esac
             shift
             ;;
@@ -58,7 +78,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -n "$parts" ] || parts='machine answers sum faults memcheck racecheck bench block-memcheck block-racecheck block profile'
+[ -n "$parts" ] || parts="$sm3_parts $block_parts $sha3_parts"
 if ! [ -x "$manylane" ]; then
     echo "$0: no program $manylane: build it with cargo build --release, or name it with --manylane" >&2
     exit 2
@@ -90,21 +110,30 @@ make_tree() {
 }
 
 sum() {
+    sum_of sm3
+}
+
+sha3_sum() {
+    sum_of sha3-256
+}
+
+# One hash function of the tree, on every choice of devices, and by `cksum`.
+sum_of() {
     make_tree || return 1
     status=0
-    "$manylane" sum -r --device cpu "$tree" >"$output/sum-cpu.txt" || status=1
+    "$manylane" sum -a "$1" -r --device cpu "$tree" >"$output/sum-cpu.txt" || status=1
     for choice in "$device" all auto; do
-        if "$manylane" sum -v -r --device "$choice" "$tree" | cmp - "$output/sum-cpu.txt"; then
+        if "$manylane" sum -a "$1" -v -r --device "$choice" "$tree" | cmp - "$output/sum-cpu.txt"; then
             echo "$choice: the same digests"
         else
             status=1
         fi
     done
-    # Coreutils have known SM3 from version 9.0 on.
-    if cksum -a sm3 /dev/null >/dev/null 2>&1; then
+    # Coreutils have known SM3 from version 9.0 on, and SHA-3 under another name from 9.8 on.
+    if [ "$1" = sm3 ] && cksum -a sm3 /dev/null >/dev/null 2>&1; then
         cksum --check --quiet "$output/sum-cpu.txt" || status=1
     else
-        echo "cksum here does not know SM3: not compared with it"
+        echo "not compared with cksum, which may not know $1"
     fi
     rm -r "$tree"
     return $status
@@ -188,8 +217,32 @@ block() {
     timeout "$limit" "$manylane" bench aes-gpu sm4-gpu --device "$device" $quick -o "$output/block"
 }
 
-# Kernels are launched on little data first, for their known answers: tables take the longest launch of each. Conflicts of banks are counted where the card has counters of these names.
+# A message for each thread of a few blocks.
+sha3_memcheck() {
+    sanitizer memcheck bench launch sha3-gpu --device "$device" --bytes 3145728
+}
+
+sha3_racecheck() {
+    sanitizer racecheck bench launch sha3-gpu --device "$device" --bytes 3145728
+}
+
+sha3() {
+    timeout "$limit" "$manylane" bench sha3-gpu --device "$device" $quick -o "$output/sha3"
+}
+
 profile() {
+    profile_suites "$output/ncu.csv" aes-gpu sm4-gpu &&
+        grep -q aes128_ctr "$output/ncu.csv" && grep -q sm4_ctr "$output/ncu.csv"
+}
+
+sha3_profile() {
+    profile_suites "$output/ncu-sha3.csv" sha3-gpu && grep -q sha3_ "$output/ncu-sha3.csv"
+}
+
+# Kernels are launched on little data first, for their known answers: tables take the longest launch of each. Conflicts of banks are counted where the card has counters of these names.
+profile_suites() {
+    table=$1
+    shift
     ncu=${NCU:-ncu}
     if ! command -v "$ncu" >/dev/null; then
         echo "no $ncu: part of NVIDIA's toolkit; NCU names it"
@@ -203,7 +256,8 @@ profile() {
             counters=$counters${counters:+,}$counter.sum
         fi
     done
-    for suite in aes-gpu sm4-gpu; do
+    : >"$table"
+    for suite in "$@"; do
         timeout "$limit" "$ncu" --csv --page details --print-units base --apply-rules no \
             --section SpeedOfLight --section MemoryWorkloadAnalysis --section Occupancy \
             ${counters:+--metrics "$counters"} \
@@ -212,10 +266,9 @@ profile() {
         # What is no row is for people.
         grep -v '^"' "$output/ncu-$suite.txt"
         [ $status -eq 0 ] || return 1
+        ncu_rows <"$output/ncu-$suite.txt" >>"$table"
+        rm "$output/ncu-$suite.txt"
     done
-    cat "$output/ncu-aes-gpu.txt" "$output/ncu-sm4-gpu.txt" | ncu_rows >"$output/ncu.csv"
-    rm "$output/ncu-aes-gpu.txt" "$output/ncu-sm4-gpu.txt"
-    grep -q aes128_ctr "$output/ncu.csv" && grep -q sm4_ctr "$output/ncu.csv"
 }
 
 # The lines that tables are made of.
@@ -235,6 +288,7 @@ for part in $parts; do
     case $part in
         machine | answers | sum | faults | memcheck | racecheck | bench) ;;
         block-memcheck | block-racecheck | block | profile) ;;
+        sha3-sum | sha3-memcheck | sha3-racecheck | sha3 | sha3-profile) ;;
         *) usage ;;
     esac
     echo "== $part"

@@ -6,6 +6,7 @@
 mod block;
 mod block_gpu;
 mod gpu;
+mod sha3;
 mod sm2;
 
 use std::{fs, path::Path};
@@ -64,27 +65,31 @@ fn regenerate(text: &str, table: &dyn Fn(&str, &str) -> Result<String>) -> Resul
 }
 
 fn table_of(table: &str, folder: &Path) -> Result<String> {
-    let read = |name: &str| -> Result<Value> {
+    let read_text = |name: &str| -> Result<String> {
         let path = folder.join(name);
-        let text =
-            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+        fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    let read = |name: &str| -> Result<Value> {
+        let text = read_text(name)?;
+        serde_json::from_str(&text)
+            .map_err(|error| format!("{}: {error}", folder.join(name).display()))
     };
     match table {
         "grid" => grid(&read("summary.json")?),
         "peers" => peers(&read("summary.json")?),
         "gpu" => gpu::kernels(&read("summary.json")?),
         "block-gpu" => block_gpu::kernels(&read("summary.json")?),
-        "ncu" => {
-            let path = folder.join("ncu.csv");
-            let csv = fs::read_to_string(&path);
-            block_gpu::profile(&csv.map_err(|error| format!("{}: {error}", path.display()))?)
-        }
+        "ncu" => block_gpu::profile(&read_text("ncu.csv")?),
+        "ncu-sha3" => sha3::profile(&read_text("ncu-sha3.csv")?),
         "gpu-host" => gpu::host(&read("summary.json")?),
         "sm2" => sm2::calls(&read("summary.json")?),
         "sm2-messages" => sm2::messages(&read("summary.json")?),
         "aes" => block::aes(&read("summary.json")?),
         "sm4" => block::sm4(&read("summary.json")?),
+        "sha3" => sha3::one_core(&read("summary.json")?),
+        "sha3-grid" => sha3::grid(&read("summary.json")?),
+        "sha3-slides" => sha3::slides(&read("summary.json")?),
+        "sha3-gpu" => sha3::kernels(&read("summary.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }

@@ -9,7 +9,7 @@
 //! | `counts.rs` | what the counted operations allow |
 //! | `arm.rs` | instructions counted under an emulator |
 //! | `peers.rs` | other implementations, loaded at run time |
-//! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs` | the suites of these names |
+//! | `sm3.rs`, `sm3_gpu.rs`, `sm2.rs`, `sha3.rs`, `sha3_gpu.rs` | the suites of these names |
 //! | `block.rs` | the suites `aes` and `sm4` |
 //! | `block_gpu.rs` | suites `aes-gpu` and `sm4-gpu` |
 //! | `gpu.rs` | what the suites of GPUs have in common |
@@ -67,6 +67,8 @@ mod report;
 mod schema;
 mod sensors;
 mod setup;
+mod sha3;
+mod sha3_gpu;
 mod sm2;
 mod sm3;
 mod sm3_gpu;
@@ -144,7 +146,7 @@ enum Command {
     #[command(hide = true)]
     Launch {
         /// The suite's name
-        #[arg(value_parser = PossibleValuesParser::new([AES_GPU, SM4_GPU]))]
+        #[arg(value_parser = PossibleValuesParser::new([AES_GPU, SM4_GPU, SHA3_GPU]))]
         suite: String,
         /// The GPU
         #[arg(long, value_name = "DEVICE", default_value = "cuda", value_parser = Device::from_str)]
@@ -156,7 +158,7 @@ enum Command {
 }
 
 /// Every suite.
-const SUITES: [&str; 7] = [SM3, SM3_GPU, SM2, AES, SM4, AES_GPU, SM4_GPU];
+const SUITES: [&str; 9] = [SM3, SM3_GPU, SM2, AES, SM4, AES_GPU, SM4_GPU, SHA3, SHA3_GPU];
 const SM3: &str = "sm3";
 const SM3_GPU: &str = "sm3-gpu";
 const AES_GPU: &str = "aes-gpu";
@@ -164,6 +166,8 @@ const SM4_GPU: &str = "sm4-gpu";
 const SM2: &str = "sm2";
 const AES: &str = "aes";
 const SM4: &str = "sm4";
+const SHA3: &str = "sha3";
+const SHA3_GPU: &str = "sha3-gpu";
 
 /// Runs the command: 0 if all went well, 1 if something was slower or could not be measured,
 /// 2 if the arguments make no sense.
@@ -180,9 +184,12 @@ pub(crate) fn run(args: &Args) -> ExitCode {
             }
         }
         Some(Command::Launch { suite, device, bytes }) => {
-            let family = if suite == AES_GPU { Family::Aes } else { Family::Sm4 };
             let launched = gpu::chosen(*device).and_then(|ids| {
-                ids.iter().try_for_each(|id| block_gpu::launch_all(family, *id, *bytes))
+                ids.iter().try_for_each(|id| match &suite[..] {
+                    SHA3_GPU => sha3_gpu::launch_all(*id, *bytes),
+                    AES_GPU => block_gpu::launch_all(Family::Aes, *id, *bytes),
+                    _ => block_gpu::launch_all(Family::Sm4, *id, *bytes),
+                })
             });
             match launched {
                 Ok(()) => exit::OK,
@@ -286,7 +293,7 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
         chosen.suites.push(SM3.to_owned());
         chosen.plan = sm3::plan();
     }
-    for suite in [SM3_GPU, AES_GPU, SM4_GPU] {
+    for suite in [SM3_GPU, AES_GPU, SM4_GPU, SHA3_GPU] {
         if !named(suite) && !args.suites.is_empty() {
             continue;
         }
@@ -294,6 +301,7 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
             Ok(ids) => {
                 let of_gpus = match suite {
                     SM3_GPU => sm3_gpu::suite(&ids, args.quick)?,
+                    SHA3_GPU => sha3_gpu::suite(&ids, args.quick)?,
                     AES_GPU => block_gpu::suite(Family::Aes, &ids, args.quick)?,
                     _ => block_gpu::suite(Family::Sm4, &ids, args.quick)?,
                 };
@@ -309,7 +317,9 @@ fn chosen(args: &Args) -> Result<Chosen, String> {
         chosen.suites.push(SM2.to_owned());
         chosen.plan.groups.extend(sm2::plan(args.quick).groups);
     }
-    for (name, suite) in [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4)] {
+    for (name, suite) in
+        [(AES, block::aes as fn(bool) -> Plan), (SM4, block::sm4), (SHA3, sha3::plan)]
+    {
         if named(name) || args.suites.is_empty() {
             chosen.suites.push(name.to_owned());
             chosen.plan.groups.extend(suite(args.quick).groups);

@@ -26,6 +26,7 @@ mod avx512;
 mod bmi2;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod body;
+pub mod comparators;
 mod core;
 pub(crate) mod dispatch;
 mod encoding;

@@ -179,15 +179,24 @@ const CONFLICTS: [&str; 2] = [
 /// Metrics of one launch, by section and name.
 type Launch = BTreeMap<(String, String), f64>;
 
-/// Of what Nsight Compute wrote of the kernels: shares of what the card could do, in percent.
+/// Of what Nsight Compute wrote of the block ciphers' kernels.
 pub(super) fn profile(csv: &str) -> Result<String> {
+    let mut out = profile_of(csv, &PROFILED)?;
+    for (words, cells) in SLIDES {
+        out += &format!("| {words} | {} | – |\n", cells.join(" | "));
+    }
+    Ok(out)
+}
+
+/// Of what Nsight Compute wrote of kernels, by words and names: shares of what the card could do, in percent.
+pub(super) fn profile_of(csv: &str, kernels: &[(&str, &str)]) -> Result<String> {
     let launches = longest(csv)?;
     let heads: Vec<&str> = METRICS.iter().map(|(head, ..)| *head).collect();
     let mut out = format!("| % of what there is | {} | bank conflicts |\n", heads.join(" | "));
     out += &format!("|---|{}---|\n", "---|".repeat(heads.len()));
     let mut rows = 0;
-    for (words, kernel) in PROFILED {
-        let Some(launch) = launches.get(kernel) else { continue };
+    for (words, kernel) in kernels {
+        let Some(launch) = launches.get(*kernel) else { continue };
         rows += 1;
         let value = |section: &str, metric: &str| launch.get(&(section.into(), metric.into()));
         let cell = |value: Option<f64>| value.map_or("–".into(), |value| format!("{value:.1}"));
@@ -205,9 +214,6 @@ pub(super) fn profile(csv: &str) -> Result<String> {
     }
     if rows == 0 {
         return Err("ncu.csv has none of the kernels".into());
-    }
-    for (words, cells) in SLIDES {
-        out += &format!("| {words} | {} | – |\n", cells.join(" | "));
     }
     Ok(out)
 }

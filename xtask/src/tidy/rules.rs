@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 89] = [
+const UNSAFE: [&str; 91] = [
     "crates/manylane/src/aes/aesni.rs",
     "crates/manylane/src/aes/armaes.rs",
     "crates/manylane/src/aes/portable.rs",
@@ -59,7 +59,9 @@ const UNSAFE: [&str; 89] = [
     "crates/manylane-cli/src/bench/peers/apart.rs",
     "crates/manylane-cli/src/bench/peers/cipher/gcrypt.rs",
     "crates/manylane-cli/src/bench/peers/cipher/openssl.rs",
+    "crates/manylane-cli/src/bench/peers/sha3.rs",
     "crates/manylane-cli/src/bench/peers/sm2.rs",
+    "crates/manylane-cli/src/bench/sha3_gpu/device.rs",
     "crates/manylane-cli/src/bench/sm3_gpu/device.rs",
     "crates/manylane-cli/src/info/gpus/on_device.rs",
     "crates/manylane-cli/src/environment.rs",

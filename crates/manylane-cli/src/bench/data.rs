@@ -66,6 +66,15 @@ impl Rows {
         Rows { bytes: Bytes::random(end as usize, rng), offsets, len: None }
     }
 
+    /// What they consist of, for who wants to know it.
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut()
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.bytes.get()
+    }
+
     /// The first of them: as many as have about `bytes` together, at least one.
     pub(super) fn first_messages(&self, bytes: u64) -> Messages<'_> {
         let count = self.offsets[1..].partition_point(|end| *end <= bytes).max(1);

@@ -10,7 +10,10 @@ use std::{
 
 use libloading::Library;
 
-use self::cipher::{GcryptCiphers, OpenSslCiphers};
+use self::{
+    cipher::{GcryptCiphers, OpenSslCiphers},
+    sha3::Nettle,
+};
 
 /// Bytes of an SM3 digest.
 const DIGEST_LEN: usize = 32;
@@ -33,10 +36,13 @@ pub(crate) fn looked_for() -> [Found; 2] {
     ]
 }
 
-/// Those that are loaded a second time for a suite, with fewer instructions.
+/// Those that are loaded for one suite: another library, or one a second time, with fewer instructions.
 pub(super) fn looked_for_apart(suite: &str) -> Option<Found> {
     let version = |found: Result<String, &str>| found.map_err(str::to_owned);
     match suite {
+        super::SHA3 => {
+            Some(Found { name: "Nettle", version: version(Nettle::get().map(Nettle::version)) })
+        }
         super::AES => {
             let openssl = OpenSslCiphers::without_aes().map(OpenSslCiphers::version);
             Some(Found { name: OPENSSL_WITHOUT_AES, version: version(openssl) })
@@ -97,6 +103,7 @@ macro_rules! functions {
 
 mod apart;
 pub(super) mod cipher;
+pub(super) mod sha3;
 pub(super) mod sm2;
 
 /// Names of OpenSSL's libcrypto, from version 3 on.

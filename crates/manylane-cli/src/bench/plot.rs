@@ -1,5 +1,6 @@
 //! Figures as pictures: throughput and latency over the number of blocks, as HI-SM3's Figure 10
-//! has them, throughput by threads per block, as its Figure 9, and all methods side by side.
+//! has them, throughput by threads per block, as its Figure 9, and all methods side by side; and the
+//! graphs of the slides on SHA-3.
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use super::{
 };
 
 mod canvas;
+mod slides;
 
 const WIDTH: u32 = 1400;
 
@@ -33,9 +35,9 @@ type Area<'a> = DrawingArea<Canvas<'a>, Shift>;
 /// What drawing into memory can fail of: a chart without any room.
 type Drawn = Result<(), Box<dyn std::error::Error>>;
 
-/// The pictures of a run's GPU suite, as names and PNG files; none without that suite.
+/// The pictures of a run, as names and PNG files; none where no suite has some.
 pub(super) fn plots(summary: &Summary) -> Vec<(String, Vec<u8>)> {
-    let mut plots = Vec::new();
+    let mut plots = slides::plots(summary);
     for gpu in &summary.setup.gpus {
         let of_gpu = format!("sm3-gpu/{}/", gpu.id);
         let results: Vec<&Measured> =

@@ -7,7 +7,7 @@ use super::{
     data::bytes_label,
     measure::{Cores, Group, Plan},
     model::{Counted, Figure, Measured, Metric, Published, Ratio, Setup, Summary},
-    sm2,
+    sha3, sm2,
 };
 
 /// A table of text.
@@ -88,6 +88,7 @@ pub(super) fn tables(plan: &Plan, summary: &Summary) -> Vec<Table> {
     tables.extend(sm2::predictions(summary));
     tables.extend(sm2::beside_the_paper(summary));
     tables.push(block::beside_the_slides(summary));
+    tables.extend(sha3::slides::tables(summary));
     tables.extend(plan.latencies.iter().map(|group| {
         Table {
             title: group.part.to_owned(),

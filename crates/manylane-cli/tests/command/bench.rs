@@ -35,3 +35,37 @@ fn block_ciphers_are_measured_beside_others() {
         dir.manylane(["bench", "compare", suite, suite]).exits(0);
     }
 }
+
+/// The slides' experiments on processors, in tables and pictures.
+#[test]
+fn sha3_is_measured_as_in_the_slides() {
+    let dir = Dir::new();
+    let args =
+        ["bench", "sha3", "--quick", "--only", "file/1024", "--only", "volume/32", "-o", "run"];
+    let ran = dir.manylane(args);
+    ran.exits(0);
+    let summary = std::fs::read(dir.path("run/summary.json")).expect("a summary");
+    let summary: serde_json::Value = serde_json::from_slice(&summary).unwrap();
+    let results = summary["results"].as_array().unwrap();
+    for (group, contender) in [
+        ("file/1024", "plain, one core"),
+        ("file/1024", "manylane, one core"),
+        ("file/1024", "manylane KT128, all cores"),
+        ("volume/32", "plain, one core"),
+        ("volume/32", "manylane, all cores"),
+    ] {
+        let is = |r: &&serde_json::Value| {
+            r["group"] == format!("sha3/{group}") && r["contender"] == contender
+        };
+        let result = results.iter().find(is).expect(contender);
+        assert!(result["metrics"]["gb_per_s"]["median"].as_f64() > Some(0.0), "{result}");
+    }
+    let peers = summary["setup"]["peers"].as_array().unwrap();
+    assert!(peers.iter().any(|peer| peer["name"] == "Nettle"), "{peers:?}");
+    for words in ["one file at a time", "a million messages", "× plain"] {
+        assert!(ran.text().contains(words), "{words} in {}", ran.text());
+    }
+    for plot in ["sha3-files-cpu.png", "sha3-volume-cpu.png"] {
+        assert!(dir.path(format!("run/{plot}")).exists(), "{plot}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use std::{process::Command, thread};
 
-use manylane_gpu::{BlockComparator, Comparator};
+use manylane_gpu::{BlockComparator, Comparator, Sha3Comparator};
 
 use crate::support::{Dir, command, run, tool};
 
@@ -276,8 +276,64 @@ fn a_wrong_kernel_is_not_measured() {
 #[test]
 fn every_kernel_is_launched_for_a_profiler() {
     let dir = Dir::new();
-    for suite in ["aes-gpu", "sm4-gpu"] {
+    for suite in ["aes-gpu", "sm4-gpu", "sha3-gpu"] {
         let args = ["bench", "launch", suite, "--device", "cuda:0", "--bytes", "131072"];
         dir.run(with_gpu("devices=1").args(args), b"").is_fine().prints("");
     }
+}
+
+/// By the kernel alone, and the slides' two experiments: beside processors, and drawn.
+#[test]
+fn the_suite_of_sha3_leaves_records() {
+    let dir = Dir::new();
+    let groups = ["kernel-sha3-256-512", "kernel-shake128-64", "file-1024", "volume-32"];
+    let only = groups.map(|group| ["--only", group]);
+    let args = [&["bench", "sha3-gpu", "--quick", "-o", "run"], only.as_flattened()].concat();
+    let ran = dir.run(with_gpu("devices=1").args(args), b"");
+    ran.exits(0);
+    let summary = summary(&dir, "run");
+    let results = summary["results"].as_array().unwrap();
+    let contenders = |group: &str| -> Vec<&str> {
+        let of_group = results.iter().filter(|r| r["group"] == format!("sha3-gpu/cuda:0/{group}"));
+        of_group.map(|result| result["contender"].as_str().unwrap()).collect()
+    };
+    let slides = Sha3Comparator::BlockPerMessage.name();
+    assert_eq!(contenders(groups[0]), ["hash_many", slides]);
+    assert_eq!(contenders(groups[1]), ["hash_many"]);
+    for (group, names) in [
+        (groups[2], &["plain, one core", slides, Sha3Comparator::Serial.name(), "hash_many"][..]),
+        (groups[3], &["plain, one core", slides, "manylane, GPU", "hash_many, kernel alone"]),
+    ] {
+        let measured = contenders(group);
+        assert!(names.iter().all(|name| measured.contains(name)), "{measured:?}");
+    }
+    for plot in ["sha3-files-cuda0.png", "sha3-volume-cuda0.png"] {
+        let png = std::fs::read(dir.path(format!("run/{plot}"))).expect("a plot");
+        assert!(png::Decoder::new(std::io::Cursor::new(png)).read_info().is_ok());
+    }
+    for words in ["As in the slides, cuda0: one file at a time", "NOT measured here"] {
+        assert!(ran.text().contains(words), "{words} in {}", ran.text());
+    }
+}
+
+#[test]
+fn sha3_is_measured_from_the_hosts_memory_and_for_energy() {
+    let dir = Dir::new();
+    let only = ["pinned", "pageable", "batch-256x64", "energy"].map(|group| ["--only", group]);
+    let args = [&["bench", "sha3-gpu", "--quick", "-o", "run"], only.as_flattened()].concat();
+    dir.run(with_gpu("devices=1").args(args), b"").exits(0);
+    let summary = summary(&dir, "run");
+    let results = summary["results"].as_array().unwrap();
+    let measured = |group: &str, contender: &str| {
+        let is = |r: &&serde_json::Value| {
+            r["group"] == format!("sha3-gpu/cuda:0/{group}") && r["contender"] == contender
+        };
+        results.iter().any(|r| is(&r) && r["metrics"]["gb_per_s"]["median"].as_f64() > Some(0.0))
+    };
+    for group in ["pinned", "pinned-1-8192", "pageable"] {
+        for engine in ["cpu", "cuda:0", "all", "auto"] {
+            assert!(measured(group, engine), "{engine} of {group}");
+        }
+    }
+    assert!(measured("batch-256x64", "auto") && measured("energy", "cpu, all cores"));
 }
