@@ -1,7 +1,7 @@
 //! The two experiments of Di Iorio and Costanzi Fantini's slides with their GPU columns, transfers
 //! included: one file after another, and a million short messages.
 
-use std::rc::Rc;
+use std::{rc::Rc, time::Duration};
 
 use manylane::{hash, sha3::Midstate};
 use manylane_gpu::Sha3Comparator;
@@ -24,6 +24,9 @@ use crate::bench::{
 
 /// Files from this length on are looked at once: one thread of a GPU takes seconds for the longest.
 const LONG: usize = 10 << 20;
+
+/// A call of a million messages, most of which are done by one core, takes as long as many samples.
+const CALLS: Effort = Effort { visits: 6, samples: 1, sample: Duration::from_millis(1) };
 
 /// Name of what is launched on data that is on the device already.
 const ALONE: &str = "kernel alone";
@@ -78,7 +81,7 @@ fn file(device: &Rc<Device>, len: usize, quick: bool) -> Group {
         Ok(contenders)
     };
     let part = "One file at a time, transfers included";
-    let once = Effort { visits: 1, samples: 1, sample: std::time::Duration::from_millis(1) };
+    let once = Effort { visits: 1, ..CALLS };
     let group =
         group(device, &format!("{FILE}-{len}"), part, bytes_label(len as u64), quick, build);
     let effort = if len < LONG { group.effort } else { Some(once) };
@@ -113,6 +116,7 @@ fn volume(device: &Rc<Device>, len: usize, quick: bool) -> Group {
     let part = "A million short messages, transfers included";
     Group {
         base: Some(PLAIN),
+        effort: Some(CALLS),
         same_output: true,
         working_set: (count * len) as u64,
         ..group(device, &format!("{VOLUME}-{len}"), part, amount(count, len), quick, build)
