@@ -1,9 +1,10 @@
 //! SHA-3: secret messages and secret prefixes, in lanes and in one stream.
 
+use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Messages,
     cpu::Machine,
-    sha3::{self, Function, Lanes, Midstate},
+    sha3::{self, Function, HmacSha3_256, Kmac128, Kmac256, Kt128, Lanes, Midstate, Update as _},
 };
 use manylane_ct::bytes;
 
@@ -28,7 +29,8 @@ impl Checks {
         }
         for (name, function) in FUNCTIONS {
             for len in [0, 100, 500] {
-                let name = format!("{machine}: {name} of many, secret prefix and messages of {len}");
+                let name =
+                    format!("{machine}: {name} of many, secret prefix and messages of {len}");
                 self.constant_time(&name, &bytes(31, 200 + COUNT * len), |secret| {
                     let (prefix, messages) = secret.split_at(200);
                     let messages = Messages::strided(messages, len, len, COUNT).expect("fits");
@@ -59,6 +61,56 @@ impl Checks {
         self.constant_time(&name, &bytes(33, 300), |message| {
             let mut out = vec![0; 400];
             sha3::hash(Function::SHAKE256.with_output_len(400), message, &mut out);
+            out
+        });
+    }
+
+    /// MACs under secret keys and a tree over a secret message, on the lanes of the machine, if it has lanes, and
+    /// the stream that `MANYLANE_MACHINE` leaves.
+    pub(super) fn sha3_keyed(&mut self, machine: Machine) {
+        for (key_len, len) in [(16, 0), (32, 135), (200, 1000)] {
+            let name = format!("{machine}: KMAC256, key of {key_len}, message of {len}");
+            self.constant_time(&name, &bytes(34, key_len + len), |secret| {
+                let (key, message) = secret.split_at(key_len);
+                let mut tag = vec![0; 70];
+                Kmac256::new(key, b"customization").chain(message).tag(&mut tag);
+                tag
+            });
+            let name = format!("{machine}: HMAC-SHA3-256, key of {key_len}, message of {len}");
+            self.constant_time(&name, &bytes(35, key_len + len), |secret| {
+                let (key, message) = secret.split_at(key_len);
+                let mut hmac = HmacSha3_256::new_from_slice(key).expect("any length");
+                hmac::Mac::update(&mut hmac, message);
+                hmac.finalize().into_bytes().to_vec()
+            });
+        }
+        let name = format!("{machine}: a tag of KMAC128 is verified");
+        self.constant_time(&name, &bytes(36, 48), |secret| {
+            let (key, message) = secret.split_at(32);
+            let kmac = Kmac128::new(key, b"").chain(message);
+            let mut tag = [0; 32];
+            kmac.clone().tag(&mut tag);
+            let right = kmac.clone().verify_tag(&tag).is_ok();
+            tag[31] ^= 1;
+            vec![right, kmac.verify_tag(&tag).is_err()]
+        });
+        if Lanes::new_on(Function::SHA3_256, machine).is_err() {
+            return;
+        }
+        let name = format!("{machine}: tags of KMAC128 for many secret messages");
+        self.constant_time(&name, &bytes(37, 32 + COUNT * 200), |secret| {
+            let (key, messages) = secret.split_at(32);
+            let messages = Messages::strided(messages, 200, 200, COUNT).expect("fits");
+            let mut tags = vec![0; COUNT * 32];
+            let kmac = Kmac128::new(key, b"");
+            let ran = kmac.tag_many_on(machine, &messages, 32, &mut tags).expect("runs");
+            assert_eq!(ran.map(sha3::Kernel::machine), Some(machine), "another kernel ran");
+            tags
+        });
+        let name = format!("{machine}: KT128 of a secret message of ten chunks");
+        self.constant_time(&name, &bytes(38, 80_001), |message| {
+            let mut out = vec![0; 32];
+            Kt128::new_on(machine, b"").expect("has lanes").chain(message).finalize(&mut out);
             out
         });
     }
