@@ -216,11 +216,7 @@ pub(super) const KERNELS: &[Kernel] = &[
     ),
     kernel("manylane::sha3::avx512::state::permute_state", PERMUTATION, 0),
     // `(state, rounds, rate, blocks, length)`.
-    kernel(
-        "manylane::sha3::bmi2::absorb_blocks",
-        &[ToSecret, Public, Public, ToSecret, Public],
-        0,
-    ),
+    kernel("manylane::sha3::bmi2::absorb_blocks", &[ToSecret, Public, Public, ToSecret, Public], 0),
     kernel("manylane::sha3::bmi2::permute_state", PERMUTATION, 0),
     kernel("manylane::sm3::avx2::compress", LANES, 172),
     kernel("manylane::sm3::avx2::constant", CONSTANT, 24),
