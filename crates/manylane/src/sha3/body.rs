@@ -153,29 +153,22 @@ pub(super) unsafe fn absorb<V: Vector, const L: usize>(
             }
             group!(0, 0);
             group!(4, 0);
-            match rate {
-                72 => {
-                    group!(5, 3);
-                }
-                104 => {
-                    group!(8, 0);
+            if rate == 72 {
+                group!(5, 3);
+            } else {
+                group!(8, 0);
+                if rate == 104 {
                     group!(9, 3);
-                }
-                136 => {
-                    group!(8, 0);
+                } else {
                     group!(12, 0);
-                    group!(13, 3);
-                }
-                144 => {
-                    group!(8, 0);
-                    group!(12, 0);
-                    group!(14, 2);
-                }
-                _ => {
-                    group!(8, 0);
-                    group!(12, 0);
-                    group!(16, 0);
-                    group!(17, 3);
+                    if rate == 136 {
+                        group!(13, 3);
+                    } else if rate == 144 {
+                        group!(14, 2);
+                    } else {
+                        group!(16, 0);
+                        group!(17, 3);
+                    }
                 }
             }
             rounds(&mut a, n);
