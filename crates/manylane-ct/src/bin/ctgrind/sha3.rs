@@ -28,7 +28,8 @@ impl Checks {
         }
         for (name, function) in FUNCTIONS {
             for len in [0, 100, 500] {
-                let name = format!("{machine}: {name} of many, secret prefix and messages of {len}");
+                let name =
+                    format!("{machine}: {name} of many, secret prefix and messages of {len}");
                 self.constant_time(&name, &bytes(31, 200 + COUNT * len), |secret| {
                     let (prefix, messages) = secret.split_at(200);
                     let messages = Messages::strided(messages, len, len, COUNT).expect("fits");
