@@ -5,6 +5,8 @@
 //! | output for one message in memory | [`hash`] |
 //! | output for a stream | [`Sha3_256`] and others, with the RustCrypto [`Digest`] traits |
 //! | output of any length for a stream | [`Shake128`], [`TurboShake128`], [`CShake128`] and others, with the [`ExtendableOutput`] traits |
+//! | one long input in parallel | [`Kt128`], [`Kt256`], with the [`ExtendableOutput`] traits |
+//! | KMAC | [`Kmac128`], [`Kmac256`] |
 //! | HMAC-SHA3 | [`HmacSha3_256`] and others, with the RustCrypto `Mac` traits |
 //! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
 //! | many streams, fed block by block | [`Lanes`] |
@@ -12,7 +14,7 @@
 //! All of them are sponges on one permutation, Keccak-p\[1600\]; a [`Function`] says which.
 //!
 //! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
-//! one stream.
+//! one stream, but for KT128 and KT256, which are trees.
 
 #[cfg(target_arch = "aarch64")]
 mod armsha3;
@@ -28,6 +30,8 @@ mod core;
 pub(crate) mod dispatch;
 mod encoding;
 mod function;
+mod kangaroo;
+mod kmac;
 mod lanes;
 mod many;
 mod midstate;
@@ -47,6 +51,8 @@ pub use self::{
         Keccak384, Keccak512, Sha3_224, Sha3_256, Sha3_384, Sha3_512,
     },
     function::Function,
+    kangaroo::{KT_CHUNK_LEN, Kt, Kt128, Kt256},
+    kmac::{Kmac, Kmac128, Kmac256},
     lanes::Lanes,
     many::{hash_many_after, hash_many_on},
     midstate::Midstate,

@@ -73,7 +73,8 @@ pub fn hash_many_on(
     run(Cell::on(machine)?, None, start, messages, foot, out)
 }
 
-fn run(
+/// [`hash_many_after`] by the lanes of `cell`, and by `stream` what is too little for them.
+pub(super) fn run(
     cell: Cell,
     stream: Option<Stream>,
     start: &Midstate,

@@ -39,7 +39,7 @@ impl Hasher {
 
     fn finish(&mut self) -> XofOutput {
         self.kernel = Some(self.state.pad(self.stream));
-        XofOutput { function: self.state.function, a: self.state.a, at: 0, stream: self.stream }
+        XofOutput::squeeze(&self.state, self.stream)
     }
 }
 
@@ -64,6 +64,19 @@ pub struct XofOutput {
     /// Bytes of the state's block that have been read.
     at: usize,
     stream: Stream,
+}
+
+impl XofOutput {
+    /// The output after all that `state` absorbed.
+    pub(super) fn new(state: &mut Midstate, stream: Stream) -> Self {
+        state.pad(stream);
+        XofOutput::squeeze(state, stream)
+    }
+
+    /// The output of a state that was padded.
+    fn squeeze(state: &Midstate, stream: Stream) -> Self {
+        XofOutput { function: state.function, a: state.a, at: 0, stream }
+    }
 }
 
 impl digest::XofReader for XofOutput {
@@ -261,7 +274,7 @@ pub type CShake128 = CShake<168>;
 pub type CShake256 = CShake<136>;
 
 impl<const RATE: usize> CShake<RATE> {
-    const FUNCTION: Function = match RATE {
+    pub(super) const FUNCTION: Function = match RATE {
         168 => Function::CSHAKE128,
         136 => Function::CSHAKE256,
         _ => panic!("no XOF has this rate"),
