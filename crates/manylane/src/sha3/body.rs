@@ -153,33 +153,26 @@ pub(super) unsafe fn absorb<V: Vector, const L: usize>(
             group!(0, 0);
             if rate >= 64 {
                 group!(4, 0);
-            }
-            if rate >= 96 {
-                group!(8, 0);
-            }
-            if rate >= 128 {
-                group!(12, 0);
-            }
-            if rate >= 160 {
-                group!(16, 0);
-            }
-            match rate {
-                72 => {
+                if rate == 72 {
                     group!(5, 3);
+                } else if rate >= 96 {
+                    group!(8, 0);
+                    if rate == 104 {
+                        group!(9, 3);
+                    } else if rate >= 128 {
+                        group!(12, 0);
+                        if rate == 136 {
+                            group!(13, 3);
+                        } else if rate == 144 {
+                            group!(14, 2);
+                        } else if rate >= 160 {
+                            group!(16, 0);
+                            if rate == 168 {
+                                group!(17, 3);
+                            }
+                        }
+                    }
                 }
-                104 => {
-                    group!(9, 3);
-                }
-                136 => {
-                    group!(13, 3);
-                }
-                144 => {
-                    group!(14, 2);
-                }
-                168 => {
-                    group!(17, 3);
-                }
-                _ => {}
             }
             rounds(&mut a, n);
         }
