@@ -71,7 +71,6 @@ fn check_all() -> ExitCode {
     checks.stream(machine);
     checks.sha3_many(machine);
     checks.sha3_stream(machine);
-    checks.sha3_keyed(machine);
     checks.sm2(machine);
     checks.sm2_encryption(machine);
     checks.blocks::<Aes128, 16>(machine, "AES-128", |key| Aes128::new_on(machine, key));

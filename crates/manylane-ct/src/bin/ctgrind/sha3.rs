@@ -1,10 +1,12 @@
 //! SHA-3: secret messages and secret prefixes, in lanes and in one stream.
 
+use std::array;
+
 use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Messages,
     cpu::Machine,
-    sha3::{self, Function, HmacSha3_256, Kmac128, Kmac256, Kt128, Lanes, Midstate, Update as _},
+    sha3::{self, Function, HmacSha3_256, Kmac128, Lanes, Midstate},
 };
 use manylane_ct::bytes;
 
@@ -43,6 +45,22 @@ impl Checks {
                 });
             }
         }
+        // Taken from where they lie, and of all lengths; more output than a block.
+        for (name, lens) in [("64 bytes", [64; COUNT]), ("all lengths", array::from_fn(|i| 9 * i))]
+        {
+            let name = format!("{machine}: KMAC128 of many, secret key and messages of {name}");
+            let secret = bytes(34, 32 + lens.iter().sum::<usize>());
+            self.constant_time(&name, &secret, |secret| {
+                let (key, mut rest) = secret.split_at(32);
+                let messages = lens.map(|len| rest.split_off(..len).expect("as long as all"));
+                let mut out = vec![0; COUNT * 200];
+                let ran = Kmac128::new(key, b"")
+                    .tag_many_on(machine, &Messages::slices(&messages), 200, &mut out)
+                    .expect("runs");
+                assert_eq!(ran.map(sha3::Kernel::machine), Some(machine), "another kernel ran");
+                out
+            });
+        }
     }
 
     /// One stream, on the machine that `MANYLANE_MACHINE` leaves.
@@ -63,55 +81,20 @@ impl Checks {
             sha3::hash(Function::SHAKE256.with_output_len(400), message, &mut out);
             out
         });
-    }
-
-    /// MACs under secret keys and a tree over a secret message, on the lanes of the machine, if it has lanes, and
-    /// the stream that `MANYLANE_MACHINE` leaves.
-    pub(super) fn sha3_keyed(&mut self, machine: Machine) {
-        for (key_len, len) in [(16, 0), (32, 135), (200, 1000)] {
-            let name = format!("{machine}: KMAC256, key of {key_len}, message of {len}");
-            self.constant_time(&name, &bytes(34, key_len + len), |secret| {
-                let (key, message) = secret.split_at(key_len);
-                let mut tag = vec![0; 70];
-                Kmac256::new(key, b"customization").chain(message).tag(&mut tag);
-                tag
-            });
-            let name = format!("{machine}: HMAC-SHA3-256, key of {key_len}, message of {len}");
-            self.constant_time(&name, &bytes(35, key_len + len), |secret| {
+        for (key_len, message_len) in [(32, 100), (200, 300)] {
+            let name = format!("{machine}: HMAC and KMAC, key {key_len}, message {message_len}");
+            self.constant_time(&name, &bytes(35, key_len + message_len), |secret| {
                 let (key, message) = secret.split_at(key_len);
                 let mut hmac = HmacSha3_256::new_from_slice(key).expect("any length");
-                hmac::Mac::update(&mut hmac, message);
-                hmac.finalize().into_bytes().to_vec()
+                hmac.update(message);
+                let mut tags = hmac.finalize().into_bytes().to_vec();
+                let kmac = Kmac128::new(key, b"customization").chain_update(message);
+                tags.resize(32 + 40, 0);
+                kmac.clone().tag(&mut tags[32..]);
+                let verified = kmac.verify_tag(&tags[32..]).is_ok();
+                tags.push(u8::from(verified));
+                tags
             });
         }
-        let name = format!("{machine}: a tag of KMAC128 is verified");
-        self.constant_time(&name, &bytes(36, 48), |secret| {
-            let (key, message) = secret.split_at(32);
-            let kmac = Kmac128::new(key, b"").chain(message);
-            let mut tag = [0; 32];
-            kmac.clone().tag(&mut tag);
-            let right = kmac.clone().verify_tag(&tag).is_ok();
-            tag[31] ^= 1;
-            vec![right, kmac.verify_tag(&tag).is_err()]
-        });
-        if Lanes::new_on(Function::SHA3_256, machine).is_err() {
-            return;
-        }
-        let name = format!("{machine}: tags of KMAC128 for many secret messages");
-        self.constant_time(&name, &bytes(37, 32 + COUNT * 200), |secret| {
-            let (key, messages) = secret.split_at(32);
-            let messages = Messages::strided(messages, 200, 200, COUNT).expect("fits");
-            let mut tags = vec![0; COUNT * 32];
-            let kmac = Kmac128::new(key, b"");
-            let ran = kmac.tag_many_on(machine, &messages, 32, &mut tags).expect("runs");
-            assert_eq!(ran.map(sha3::Kernel::machine), Some(machine), "another kernel ran");
-            tags
-        });
-        let name = format!("{machine}: KT128 of a secret message of ten chunks");
-        self.constant_time(&name, &bytes(38, 80_001), |message| {
-            let mut out = vec![0; 32];
-            Kt128::new_on(machine, b"").expect("has lanes").chain(message).finalize(&mut out);
-            out
-        });
     }
 }
