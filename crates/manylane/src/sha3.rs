@@ -39,6 +39,8 @@ mod midstate;
 mod neon;
 mod pad;
 mod portable;
+#[cfg(test)]
+mod tests;
 mod xof;
 
 use crate::{Error, Messages, cpu::Machine};
