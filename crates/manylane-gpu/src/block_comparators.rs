@@ -112,8 +112,9 @@ impl BlockComparators {
     /// What the driver says.
     pub fn kernels(&self) -> Result<Vec<KernelInfo>, Error> {
         let of = |which: BlockComparator| self.of(which).iter().map(move |kernel| (which, kernel));
-        let describe =
-            |(which, kernel): (BlockComparator, &Kernel)| KernelInfo::of(kernel, &self.gpu, which.block());
+        let describe = |(which, kernel): (BlockComparator, &Kernel)| {
+            KernelInfo::of(kernel, &self.gpu, which.block())
+        };
         BlockComparator::ALL.into_iter().flat_map(of).map(describe).collect()
     }
 

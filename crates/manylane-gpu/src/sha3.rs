@@ -209,11 +209,11 @@ impl Sha3 {
             if choice == Choice::Many {
                 let (blocks, workspace) = (blocks(&sponge, function), workspace.as_deref_mut());
                 // SAFETY: the caller's.
-                order = unsafe {
-                    self.kernels.order.enqueue(stream, &messages, blocks, workspace)?
-                };
+                order =
+                    unsafe { self.kernels.order.enqueue(stream, &messages, blocks, workspace)? };
             }
-            let work = Work { choice, sponge: &sponge, rate: function.rate(), messages, order, out };
+            let work =
+                Work { choice, sponge: &sponge, rate: function.rate(), messages, order, out };
             // SAFETY: the caller's.
             unsafe { self.launch(stream, &work)? };
         }

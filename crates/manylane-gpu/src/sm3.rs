@@ -180,7 +180,8 @@ impl Sm3 {
                     let workspace = workspace.as_deref_mut();
                     // SAFETY: the caller's.
                     unsafe {
-                        let order = self.kernels.order.enqueue(stream, &messages, blocks, workspace)?;
+                        let order =
+                            self.kernels.order.enqueue(stream, &messages, blocks, workspace)?;
                         self.launch_many(stream, &start, &messages, order, out)?;
                     }
                 }
@@ -389,4 +390,3 @@ impl fmt::Debug for Sm3 {
         write!(f, "Sm3({})", self.kernels.gpu.info().id)
     }
 }
-

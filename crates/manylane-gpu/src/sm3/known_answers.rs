@@ -130,12 +130,7 @@ enum Launch {
 }
 
 impl Launch {
-    fn enqueue(
-        &self,
-        sm3: &Sm3,
-        stream: &Stream,
-        workspace: &mut Workspace,
-    ) -> Result<(), Error> {
+    fn enqueue(&self, sm3: &Sm3, stream: &Stream, workspace: &mut Workspace) -> Result<(), Error> {
         let mut order = |messages, rest_len, ordered| match ordered {
             // SAFETY: as below.
             true => unsafe {
