@@ -16,9 +16,9 @@ pub(crate) struct Processor {
     pub(crate) machines: &'static [&'static str],
 }
 
-/// One with the SM3 and SM4 instructions, and one without them, where detection must say so.
+/// One with the SHA3, SM3 and SM4 instructions, and one without them, where detection must say so.
 pub(crate) const PROCESSORS: [Processor; 2] = [
-    Processor { name: "max", machines: &["neon", "armaes", "armcrypto"] },
+    Processor { name: "max", machines: &["neon", "armaes", "armsha3", "armcrypto"] },
     Processor { name: "cortex-a57", machines: &["neon", "armaes"] },
 ];
 

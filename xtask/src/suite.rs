@@ -68,6 +68,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         ("ref/sm2_base.py", "crates/manylane/src/sm2/base.bin"),
         ("ref/block_vectors.py", "vectors/aes.json"),
         ("ref/block_vectors.py", "vectors/sm4.json"),
+        ("ref/sha3_vectors.py", "vectors/sha3.json"),
     ] {
         steps.command(
             &format!("{reference} against {file}"),

@@ -27,8 +27,8 @@ Exit status:
 
 Environment:
   MANYLANE_MACHINE  the most capable machine that may be used, for tests and comparisons:
-                    portable, sse, aesni, bmi2, avx2, avx512, vaes, gfni, ifma, neon, armaes or
-                    armcrypto
+                    portable, sse, aesni, bmi2, avx2, avx512, vaes, gfni, ifma, neon, armaes,
+                    armsha3 or armcrypto
   MANYLANE_CACHE    the folder for kernels compiled for AMD and Hygon GPUs [default:
                     manylane in XDG_CACHE_HOME or ~/.cache], or off";
 

@@ -12,6 +12,7 @@
 //! ```
 
 pub mod block;
+pub mod sha3;
 pub mod sm2;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,22 @@ pub fn sm3() -> Sm3 {
 /// If the file is missing or malformed.
 pub fn sm2() -> sm2::Sm2 {
     read("sm2.json")
+}
+
+/// `vectors/sha3.json`.
+///
+/// # Panics
+/// If the file is missing or malformed.
+pub fn sha3() -> sha3::Sha3 {
+    read("sha3.json")
+}
+
+/// `vectors/sha3_cavp.json`.
+///
+/// # Panics
+/// If the file is missing or malformed.
+pub fn sha3_cavp() -> sha3::Cavp {
+    read("sha3_cavp.json")
 }
 
 /// `vectors/frame.json`, all its frames.

@@ -22,7 +22,7 @@ pub enum Machine {
     Sse,
     /// x86-64 with AES and PCLMULQDQ beside that: one AES block a register.
     Aesni,
-    /// x86-64 with BMI2 and AVX2: scalar rounds of one stream, message expansion in
+    /// x86-64 with BMI1, BMI2 and AVX2: scalar rounds of one stream, message expansion in
     /// vectors; SM2's arithmetic with MULX.
     Bmi2,
     /// x86-64 with AVX2: eight 32-bit lanes.
@@ -39,13 +39,15 @@ pub enum Machine {
     Neon,
     /// AArch64 with the AES and PMULL instructions: one AES block a register.
     Armaes,
+    /// AArch64 with the Armv8.2 SHA3 instructions: two 64-bit lanes.
+    ArmSha3,
     /// AArch64 with the Armv8.2 SM3 and SM4 instructions.
     ArmCrypto,
 }
 
 impl Machine {
     /// Every machine, the least capable first.
-    pub const ALL: [Machine; 12] = [
+    pub const ALL: [Machine; 13] = [
         Machine::Portable,
         Machine::Sse,
         Machine::Aesni,
@@ -57,6 +59,7 @@ impl Machine {
         Machine::Ifma,
         Machine::Neon,
         Machine::Armaes,
+        Machine::ArmSha3,
         Machine::ArmCrypto,
     ];
 
@@ -74,6 +77,7 @@ impl Machine {
             Machine::Ifma => "ifma",
             Machine::Neon => "neon",
             Machine::Armaes => "armaes",
+            Machine::ArmSha3 => "armsha3",
             Machine::ArmCrypto => "armcrypto",
         }
     }
@@ -95,7 +99,9 @@ impl Machine {
             | Machine::Vaes
             | Machine::Gfni
             | Machine::Ifma => cfg!(target_arch = "x86_64"),
-            Machine::Neon | Machine::Armaes | Machine::ArmCrypto => cfg!(target_arch = "aarch64"),
+            Machine::Neon | Machine::Armaes | Machine::ArmSha3 | Machine::ArmCrypto => {
+                cfg!(target_arch = "aarch64")
+            }
         }
     }
 
@@ -123,6 +129,8 @@ impl Machine {
             Machine::Neon => has_neon(),
             #[cfg(target_arch = "aarch64")]
             Machine::Armaes => has_armaes(),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmSha3 => has_armsha3(),
             #[cfg(target_arch = "aarch64")]
             Machine::ArmCrypto => has_armcrypto(),
             _ => false,
@@ -186,7 +194,7 @@ macro_rules! token {
 
 token!("x86_64", Sse, has_sse, ["ssse3", "sse4.1"]);
 token!("x86_64", Aesni, has_aesni, ["aes", "pclmulqdq", "ssse3", "sse4.1"]);
-token!("x86_64", Bmi2, has_bmi2, ["bmi2", "avx2"]);
+token!("x86_64", Bmi2, has_bmi2, ["bmi1", "bmi2", "avx2"]);
 token!("x86_64", Avx2, has_avx2, ["avx2"]);
 token!("x86_64", Avx512, has_avx512, ["avx512f", "avx512bw", "avx512vl", "bmi2", "avx2"]);
 token!(
@@ -228,6 +236,8 @@ token!("x86_64", Ifma, has_ifma, ["avx512f", "avx512ifma", "avx512bw", "avx512vl
 token!("aarch64", Neon, has_neon, ["neon"]);
 // The standard library reports FEAT_AES and FEAT_PMULL together, as `aes`.
 token!("aarch64", Armaes, has_armaes, ["neon", "aes"]);
+// The standard library reports FEAT_SHA512 and FEAT_SHA3 together, as `sha3`.
+token!("aarch64", ArmSha3, has_armsha3, ["neon", "sha3"]);
 // The standard library reports FEAT_SM3 and FEAT_SM4 together, as `sm4`.
 token!("aarch64", ArmCrypto, has_armcrypto, ["neon", "sm4"]);
 

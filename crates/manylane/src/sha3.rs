@@ -3,31 +3,66 @@
 //! | want | call |
 //! |---|---|
 //! | output for one message in memory | [`hash`] |
+//! | output for a stream | [`Sha3_256`] and others, with the RustCrypto [`Digest`] traits |
+//! | output of any length for a stream | [`Shake128`], [`TurboShake128`], [`CShake128`] and others, with the [`ExtendableOutput`] traits |
+//! | one long input in parallel | [`Kt128`], [`Kt256`], with the [`ExtendableOutput`] traits |
+//! | KMAC | [`Kmac128`], [`Kmac256`] |
+//! | HMAC-SHA3 | [`HmacSha3_256`] and others, with the RustCrypto `Mac` traits |
 //! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
 //! | many streams, fed block by block | [`Lanes`] |
 //!
 //! All of them are sponges on one permutation, Keccak-p\[1600\]; a [`Function`] says which.
 //!
 //! One message is one serial chain of blocks: no number of lanes or cores makes it faster than
-//! one stream.
+//! one stream, but for KT128 and KT256, which are trees.
 
+#[cfg(target_arch = "aarch64")]
+mod armsha3;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod bmi2;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod body;
+mod core;
 pub(crate) mod dispatch;
+mod encoding;
 mod function;
+mod kangaroo;
+mod kmac;
 mod lanes;
 mod many;
 mod midstate;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pad;
 mod portable;
+#[cfg(test)]
+mod tests;
+mod xof;
 
 use crate::{Error, Messages, cpu::Machine};
 
 pub use self::{
+    core::{
+        FixedCore, HmacSha3_224, HmacSha3_256, HmacSha3_384, HmacSha3_512, Keccak224, Keccak256,
+        Keccak384, Keccak512, Sha3_224, Sha3_256, Sha3_384, Sha3_512,
+    },
     function::Function,
+    kangaroo::{KT_CHUNK_LEN, Kt, Kt128, Kt256},
+    kmac::{Kmac, Kmac128, Kmac256},
     lanes::Lanes,
     many::{hash_many_after, hash_many_on},
     midstate::Midstate,
     pad::pad,
+    xof::{
+        CShake, CShake128, CShake256, Shake128, Shake256, TurboShake128, TurboShake256, Xof,
+        XofOutput,
+    },
 };
+pub use digest::{self, Digest, ExtendableOutput, Update, XofReader};
 
 /// The round constants of ι (FIPS 202, clause 3.2.5).
 const RC: [u64; 24] = {
@@ -111,9 +146,8 @@ pub fn hash_many(function: Function, messages: &Messages, out: &mut [u8]) -> Res
     hash_many_after(&Midstate::new(function), messages, &[], out)
 }
 
-/// Writes the first bytes of a state, at most 200: in place, so that no copy of a secret one is
-/// left.
-fn write_bytes(a: &[u64; 25], out: &mut [u8]) {
+/// Writes the first bytes of a state's words: in place, so that no copy of secret ones is left.
+fn write_bytes(a: &[u64], out: &mut [u8]) {
     let (words, rest) = out.as_chunks_mut::<8>();
     for (bytes, word) in words.iter_mut().zip(a) {
         *bytes = word.to_le_bytes();

@@ -13,6 +13,7 @@ use common::{Presence, presence};
 use manylane::{
     aes::Aes128,
     cpu::{self, Machine},
+    sha3::{self, Sha3_256, Shake128},
     sm3::{IV, Lanes, Sm3},
     sm4::Sm4,
 };
@@ -102,11 +103,18 @@ fn every_machine_that_runs_has_a_kernel_and_no_other_has() {
         let stream = runs && common::has_stream(machine);
         assert_eq!(Lanes::new_on(machine).is_ok(), lanes, "lanes of {machine}");
         assert_eq!(Sm3::new_on(machine).is_ok(), stream, "stream of {machine}");
+        let sha3_lanes = runs && common::sha3::has_lanes(machine);
+        let sha3_stream = runs && common::sha3::has_stream(machine);
+        let function = sha3::Function::SHA3_256;
+        assert_eq!(sha3::Lanes::new_on(function, machine).is_ok(), sha3_lanes, "{machine}");
+        assert_eq!(Sha3_256::new_on(machine).is_ok(), sha3_stream, "{machine}");
+        assert_eq!(Shake128::new_on(machine).is_ok(), sha3_stream, "{machine}");
+        let hashes = lanes || stream || sha3_lanes || sha3_stream;
         let blocks =
             Aes128::new_on(machine, &[0; 16]).is_ok() || Sm4::new_on(machine, &[0; 16]).is_ok();
         // IFMA multiplies for SM2 alone, whose tests are in the library.
         let runs = runs && machine != Machine::Ifma;
-        assert!(lanes || stream || blocks || !runs, "{machine} runs nothing");
+        assert!(hashes || blocks || !runs, "{machine} runs nothing");
     }
 }
 
@@ -117,4 +125,6 @@ fn the_most_capable_machine_is_chosen() {
     lanes.set(0, &IV);
     let kernel = lanes.compress(&vec![&block[..]; lanes.count()]);
     common::assert_kernel(kernel, common::lane_machines().last().unwrap());
+    let kernel = sha3::Lanes::new(sha3::Function::SHA3_256).permute();
+    common::sha3::assert_kernel(kernel, common::sha3::best_lanes());
 }

@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 82] = [
+const UNSAFE: [&str; 89] = [
     "crates/manylane/src/aes/aesni.rs",
     "crates/manylane/src/aes/armaes.rs",
     "crates/manylane/src/aes/portable.rs",
@@ -23,6 +23,13 @@ const UNSAFE: [&str; 82] = [
     "crates/manylane/src/ghash/pclmul.rs",
     "crates/manylane/src/ghash/pmull.rs",
     "crates/manylane/src/ghash/vpclmul.rs",
+    "crates/manylane/src/sha3/armsha3.rs",
+    "crates/manylane/src/sha3/avx2.rs",
+    "crates/manylane/src/sha3/avx512.rs",
+    "crates/manylane/src/sha3/avx512/state.rs",
+    "crates/manylane/src/sha3/bmi2.rs",
+    "crates/manylane/src/sha3/body.rs",
+    "crates/manylane/src/sha3/neon.rs",
     "crates/manylane/src/sm2/field/bmi2.rs",
     "crates/manylane/src/sm2/ifma.rs",
     "crates/manylane/src/sm2/ifma/generator.rs",

@@ -3,7 +3,16 @@
 use std::sync::OnceLock;
 
 use super::{Kernel, RC, portable};
-use crate::{Error, cpu::Machine, ct::wipe_long_words};
+use crate::{
+    Error,
+    cpu::{self, Machine},
+    ct::wipe_long_words,
+};
+
+#[cfg(target_arch = "aarch64")]
+use super::{armsha3, neon};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512, bmi2};
 
 /// How many rounds the permutation has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -46,28 +55,11 @@ impl<const L: usize> State<L> {
         self.0.map(|words| words[lane])
     }
 
-    /// Xors the same words into every lane's state.
+    /// Xors `word` into word `i` of every lane's state.
     #[inline]
-    pub(super) fn xor(&mut self, words: &[u64; 25]) {
-        for (lanes, word) in self.0.iter_mut().zip(words) {
-            for lane in lanes {
-                *lane ^= word;
-            }
-        }
-    }
-
-    /// Xors the words of each input into its lane's state.
-    ///
-    /// # Panics
-    /// Unless all inputs have one length, a multiple of 8 bytes.
-    #[inline]
-    pub(super) fn xor_inputs(&mut self, inputs: &[&[u8]; L]) {
-        for (w, lanes) in self.0[..common_blocks(8, inputs)].iter_mut().enumerate() {
-            let words: [u64; L] =
-                ::core::array::from_fn(|lane| u64::from_le_bytes(inputs[lane].as_chunks().0[w]));
-            for (lane, word) in lanes.iter_mut().zip(words) {
-                *lane ^= word;
-            }
+    pub(super) fn xor(&mut self, i: usize, word: u64) {
+        for lane in &mut self.0[i] {
+            *lane ^= word;
         }
     }
 
@@ -99,10 +91,10 @@ impl<const L: usize> State<L> {
 /// What a machine file exports for `L` lanes.
 pub(super) trait Lanes<const L: usize>: Copy {
     /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
-    /// `rate` is that of a [`Function`](super::Function).
+    /// `rate` is that of a [`Function`](super::Function), or one of [`GROUPS`].
     ///
     /// # Panics
-    /// Unless all inputs have one length, a multiple of `rate`.
+    /// Unless `rate` is one of those, and all inputs have one length, a multiple of it.
     fn absorb_lanes(
         self,
         a: &mut State<L>,
@@ -123,11 +115,22 @@ pub(crate) struct Portable;
 #[derive(Clone, Copy)]
 pub(crate) enum Stream {
     Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    Bmi2(cpu::Bmi2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(cpu::Avx512),
+    #[cfg(target_arch = "aarch64")]
+    ArmSha3(cpu::ArmSha3),
 }
 
 impl Stream {
-    /// Machines that have a kernel for one stream, the fastest last.
-    const MACHINES: [Machine; 1] = [Machine::Portable];
+    /// Machines that have a kernel for one stream, the fastest last. Only Apple's cores have more than
+    /// one pipe for the SHA3 instructions (see `armsha3.rs`).
+    const MACHINES: [Machine; 4] = if cfg!(target_vendor = "apple") {
+        [Machine::Portable, Machine::Bmi2, Machine::Avx512, Machine::ArmSha3]
+    } else {
+        [Machine::ArmSha3, Machine::Portable, Machine::Bmi2, Machine::Avx512]
+    };
 
     /// The fastest available.
     #[inline]
@@ -143,6 +146,12 @@ impl Stream {
     pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Stream::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Bmi2 => cpu::Bmi2::get().map(Stream::Bmi2),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => cpu::Avx512::get().map(Stream::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmSha3 => cpu::ArmSha3::get().map(Stream::ArmSha3),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -162,6 +171,12 @@ impl Stream {
     ) -> Kernel {
         match self {
             Stream::Portable(token) => portable::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Bmi2(token) => bmi2::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Avx512(token) => avx512::absorb(token, a, rounds, rate, blocks),
+            #[cfg(target_arch = "aarch64")]
+            Stream::ArmSha3(token) => armsha3::absorb(token, a, rounds, rate, blocks),
         }
     }
 
@@ -170,6 +185,12 @@ impl Stream {
     pub(super) fn permute(self, a: &mut [u64; 25], rounds: Rounds) -> Kernel {
         match self {
             Stream::Portable(token) => portable::permute(token, a, rounds),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Bmi2(token) => bmi2::permute(token, a, rounds),
+            #[cfg(target_arch = "x86_64")]
+            Stream::Avx512(token) => avx512::permute(token, a, rounds),
+            #[cfg(target_arch = "aarch64")]
+            Stream::ArmSha3(token) => armsha3::permute(token, a, rounds),
         }
     }
 }
@@ -178,11 +199,23 @@ impl Stream {
 #[derive(Clone, Copy)]
 pub(crate) enum Cell {
     Portable(Portable),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(cpu::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(cpu::Avx512),
+    #[cfg(target_arch = "aarch64")]
+    Neon(cpu::Neon),
+    #[cfg(target_arch = "aarch64")]
+    ArmSha3(cpu::ArmSha3),
 }
 
 impl Cell {
-    /// Machines that have a kernel for lanes, the fastest last.
-    const MACHINES: [Machine; 1] = [Machine::Portable];
+    /// Machines that have a kernel for lanes, the fastest last; see [`Stream::MACHINES`].
+    const MACHINES: [Machine; 5] = if cfg!(target_vendor = "apple") {
+        [Machine::Portable, Machine::Avx2, Machine::Avx512, Machine::Neon, Machine::ArmSha3]
+    } else {
+        [Machine::Portable, Machine::ArmSha3, Machine::Avx2, Machine::Avx512, Machine::Neon]
+    };
 
     /// The fastest available.
     #[inline]
@@ -198,6 +231,14 @@ impl Cell {
     pub(crate) fn on(machine: Machine) -> Result<Self, Error> {
         match machine {
             Machine::Portable => Some(Cell::Portable(Portable)),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx2 => cpu::Avx2::get().map(Cell::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Machine::Avx512 => cpu::Avx512::get().map(Cell::Avx512),
+            #[cfg(target_arch = "aarch64")]
+            Machine::Neon => cpu::Neon::get().map(Cell::Neon),
+            #[cfg(target_arch = "aarch64")]
+            Machine::ArmSha3 => cpu::ArmSha3::get().map(Cell::ArmSha3),
             _ => None,
         }
         .ok_or(Error::Unavailable(machine))
@@ -209,6 +250,14 @@ macro_rules! with_lanes {
     ($cell:expr, $lanes:ident => $body:expr) => {
         match $cell {
             $crate::sha3::dispatch::Cell::Portable($lanes) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sha3::dispatch::Cell::Avx2($lanes) => $body,
+            #[cfg(target_arch = "x86_64")]
+            $crate::sha3::dispatch::Cell::Avx512($lanes) => $body,
+            #[cfg(target_arch = "aarch64")]
+            $crate::sha3::dispatch::Cell::Neon($lanes) => $body,
+            #[cfg(target_arch = "aarch64")]
+            $crate::sha3::dispatch::Cell::ArmSha3($lanes) => $body,
         }
     };
 }
@@ -237,13 +286,28 @@ macro_rules! lanes {
     };
 }
 lanes!(Portable, portable);
+#[cfg(target_arch = "x86_64")]
+lanes!(cpu::Avx2, avx2);
+#[cfg(target_arch = "x86_64")]
+lanes!(cpu::Avx512, avx512);
+#[cfg(target_arch = "aarch64")]
+lanes!(cpu::Neon, neon);
+#[cfg(target_arch = "aarch64")]
+lanes!(cpu::ArmSha3, armsha3);
+
+/// Beginnings of a block that lanes absorb by themselves, in bytes: whole groups of the words that
+/// a kernel loads at once.
+pub(super) const GROUPS: [usize; 5] = [32, 64, 96, 128, 160];
 
 /// The common length of all inputs in blocks of `rate` bytes.
 ///
 /// # Panics
-/// Unless all inputs have one length, a multiple of `rate` bytes.
+/// Unless `rate` is a function's or one of [`GROUPS`], and all inputs have one length, a multiple
+/// of it.
 #[inline]
 pub(super) fn common_blocks<const L: usize>(rate: usize, inputs: &[&[u8]; L]) -> usize {
+    let is_known = matches!(rate, 72 | 104 | 136 | 144 | 168) || GROUPS.contains(&rate);
+    assert!(is_known, "blocks of {rate} bytes");
     let len = inputs[0].len();
     let alike =
         inputs.iter().fold(len.is_multiple_of(rate), |alike, input| alike & (input.len() == len));

@@ -73,7 +73,7 @@ impl Function {
         Function::xof(136, domain, Rounds::Twelve, 64)
     }
 
-    const fn fixed(output_len: usize, suffix: u8) -> Function {
+    pub(super) const fn fixed(output_len: usize, suffix: u8) -> Function {
         let rate = 200 - 2 * output_len;
         Function { rate, suffix, rounds: Rounds::TwentyFour, is_xof: false, output_len }
     }
@@ -114,6 +114,25 @@ impl Function {
     /// Whether its output may have any length.
     pub const fn is_xof(self) -> bool {
         self.is_xof
+    }
+
+    /// Whether it has the submission's padding.
+    pub(super) const fn is_keccak(self) -> bool {
+        self.suffix == 0x01 && !self.is_xof
+    }
+
+    /// What cSHAKE is without name and customization: SHAKE.
+    ///
+    /// # Panics
+    /// If it is not cSHAKE.
+    pub(super) fn without_customization(self) -> Function {
+        let is_cshake = self.with_suffix(0x04) == self && self.rounds == Rounds::TwentyFour;
+        assert!(is_cshake && self.is_xof, "only cSHAKE takes a name and a customization");
+        self.with_suffix(0x1f)
+    }
+
+    const fn with_suffix(self, suffix: u8) -> Function {
+        Function { suffix, ..self }
     }
 
     /// How kernels take [`rounds`](Self::rounds).

@@ -6,6 +6,11 @@ use super::{
 };
 use crate::{Error, cpu::Machine};
 
+#[cfg(target_arch = "aarch64")]
+use super::{armsha3, neon};
+#[cfg(target_arch = "x86_64")]
+use super::{avx2, avx512};
+
 /// As many sponges of one [`Function`] as the machine has lanes, each with a state of its own.
 ///
 /// This is the block level: the caller cuts messages into blocks of the function's
@@ -36,6 +41,14 @@ pub struct Lanes {
 #[derive(Clone)]
 enum States {
     Portable(Portable, State<1>),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(crate::cpu::Avx2, State<{ avx2::LANES }>),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(crate::cpu::Avx512, State<{ avx512::LANES }>),
+    #[cfg(target_arch = "aarch64")]
+    Neon(crate::cpu::Neon, State<{ neon::LANES }>),
+    #[cfg(target_arch = "aarch64")]
+    ArmSha3(crate::cpu::ArmSha3, State<{ armsha3::LANES }>),
 }
 
 /// Runs an expression that is generic over the lanes.
@@ -43,6 +56,14 @@ macro_rules! with_states {
     ($states:expr, $token:pat, $state:ident => $body:expr) => {
         match $states {
             States::Portable($token, $state) => $body,
+            #[cfg(target_arch = "x86_64")]
+            States::Avx2($token, $state) => $body,
+            #[cfg(target_arch = "x86_64")]
+            States::Avx512($token, $state) => $body,
+            #[cfg(target_arch = "aarch64")]
+            States::Neon($token, $state) => $body,
+            #[cfg(target_arch = "aarch64")]
+            States::ArmSha3($token, $state) => $body,
         }
     };
 }
@@ -65,6 +86,14 @@ impl Lanes {
     fn of(function: Function, cell: Cell) -> Self {
         let states = match cell {
             Cell::Portable(token) => States::Portable(token, State::splat(&[0; 25])),
+            #[cfg(target_arch = "x86_64")]
+            Cell::Avx2(token) => States::Avx2(token, State::splat(&[0; 25])),
+            #[cfg(target_arch = "x86_64")]
+            Cell::Avx512(token) => States::Avx512(token, State::splat(&[0; 25])),
+            #[cfg(target_arch = "aarch64")]
+            Cell::Neon(token) => States::Neon(token, State::splat(&[0; 25])),
+            #[cfg(target_arch = "aarch64")]
+            Cell::ArmSha3(token) => States::ArmSha3(token, State::splat(&[0; 25])),
         };
         Lanes { function, states }
     }

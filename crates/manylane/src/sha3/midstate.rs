@@ -4,14 +4,14 @@ use ::core::fmt;
 
 use zeroize::ZeroizeOnDrop;
 
-use super::{Function, Kernel, dispatch::Stream, pad, write_bytes};
+use super::{Function, Kernel, dispatch::Stream, encoding::absorb_bytepad, pad, write_bytes};
 use crate::ct::{wipe_bytes, wipe_long_words};
 
 /// Bytes of the longest block: SHAKE128's.
 pub(super) const MAX_RATE: usize = 168;
 
 /// Blocks that no prefix has: its length in bytes must fit 64 bits.
-const MAX_BLOCKS: u64 = 1 << 56;
+pub(super) const MAX_BLOCKS: u64 = 1 << 56;
 
 /// A sponge after a prefix: what many messages with a common beginning start from.
 ///
@@ -48,6 +48,22 @@ impl Midstate {
     pub fn after(function: Function, prefix: &[u8]) -> Self {
         let mut state = Midstate::new(function);
         state.absorb(prefix, Stream::best());
+        state
+    }
+
+    /// cSHAKE (SP 800-185, clause 3.3) after its function `name`, which NIST defines, and the
+    /// user's `customization`: what its messages start from. Without either it is SHAKE.
+    ///
+    /// # Panics
+    /// Unless `function` is [`Function::CSHAKE128`] or [`Function::CSHAKE256`], of any length of
+    /// output.
+    pub fn customized(function: Function, name: &[u8], customization: &[u8]) -> Self {
+        let shake = function.without_customization();
+        if name.is_empty() && customization.is_empty() {
+            return Midstate::new(shake);
+        }
+        let mut state = Midstate::new(function);
+        absorb_bytepad(&mut state, &[name, customization], Stream::best());
         state
     }
 
@@ -104,15 +120,33 @@ impl Midstate {
     /// If the function is no XOF, and `out` is not as long as its output.
     pub fn finish(&self, message: &[u8], out: &mut [u8]) {
         self.function.check_output(out.len());
-        let stream = Stream::best();
-        let mut state = self.clone();
-        state.absorb(message, stream);
-        state.pad(stream);
-        squeeze(stream, self.function, &mut state.a, out);
+        self.finish_on([message, &[]], out, Stream::best());
     }
 
-    /// Goes on over `more`.
-    pub(super) fn absorb(&mut self, mut more: &[u8], stream: Stream) {
+    /// [`finish`](Self::finish) of a message in two parts on a given kernel, and which one it was.
+    pub(super) fn finish_on(&self, parts: [&[u8]; 2], out: &mut [u8], stream: Stream) -> Kernel {
+        let mut state = self.clone();
+        for part in parts {
+            state.absorb(part, stream);
+        }
+        let kernel = state.pad(stream);
+        squeeze(stream, self.function, &mut state.a, out);
+        kernel
+    }
+
+    /// Replaces the bytes after the prefix's last full block.
+    ///
+    /// # Panics
+    /// Unless they are fewer than the rate.
+    pub(super) fn set_rest(&mut self, rest: &[u8]) {
+        assert!(rest.len() < self.function.rate(), "a whole block");
+        self.rest[..rest.len()].copy_from_slice(rest);
+        self.rest_len = rest.len();
+    }
+
+    /// Goes on over `more`; the kernel that did, if a block was full.
+    pub(super) fn absorb(&mut self, mut more: &[u8], stream: Stream) -> Option<Kernel> {
+        let mut kernel = None;
         let (rate, rounds) = (self.function.rate(), self.function.permutation());
         if self.rest_len > 0 {
             let take = more.len().min(rate - self.rest_len);
@@ -120,16 +154,19 @@ impl Midstate {
             self.rest_len += take;
             more = &more[take..];
             if self.rest_len < rate {
-                return;
+                return None;
             }
-            stream.absorb(&mut self.a, rounds, rate, &self.rest[..rate]);
+            kernel = Some(stream.absorb(&mut self.a, rounds, rate, &self.rest[..rate]));
             self.blocks += 1;
         }
         let (blocks, rest) = more.split_at(more.len() / rate * rate);
-        stream.absorb(&mut self.a, rounds, rate, blocks);
-        self.blocks += (blocks.len() / rate) as u64;
+        if !blocks.is_empty() {
+            kernel = Some(stream.absorb(&mut self.a, rounds, rate, blocks));
+            self.blocks += (blocks.len() / rate) as u64;
+        }
         self.rest[..rest.len()].copy_from_slice(rest);
         self.rest_len = rest.len();
+        kernel
     }
 
     /// Absorbs the padded last block: the state is then the first block of output.

@@ -2,6 +2,8 @@
 //! machine passes through.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod sha3;
+
 use std::fmt;
 
 use manylane::{
@@ -82,6 +84,7 @@ fn reported(machine: Machine) -> Option<bool> {
         Machine::Portable => Some(true),
         Machine::Neon => Some(has!("neon")),
         Machine::Armaes => Some(has!("neon") && has!("aes") && has!("pmull")),
+        Machine::ArmSha3 => Some(has!("neon") && has!("sha3")),
         Machine::ArmCrypto => Some(has!("neon") && has!("sm4")),
         _ => None,
     }
