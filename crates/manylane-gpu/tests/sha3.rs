@@ -8,7 +8,7 @@ use manylane::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Gpu, Layout, Sha3, Stream, Vendor,
+    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu, Layout, Sha3, Stream, Vendor,
     Workspace,
 };
 use manylane_vectors::painted;
@@ -37,15 +37,22 @@ struct Bench {
     stream: Stream,
 }
 
+/// The second of the emulated devices is for faults.
+const FAULTY: u32 = 1;
+
+fn device(ordinal: u32) -> (Driver, Gpu) {
+    // `sha3_hip.rs` is this file under another name.
+    let (driver, vendor) = match env!("CARGO_CRATE_NAME") {
+        "sha3_hip" => (Driver::Hip, Vendor::Hip),
+        _ => (Driver::Cuda, Vendor::Cuda),
+    };
+    install(driver, "devices=2");
+    (driver, Gpu::open(DeviceId { vendor, ordinal }).unwrap())
+}
+
 impl Bench {
     fn new() -> Self {
-        // `sha3_hip.rs` is this file under another name.
-        let (driver, vendor) = match env!("CARGO_CRATE_NAME") {
-            "sha3_hip" => (Driver::Hip, Vendor::Hip),
-            _ => (Driver::Cuda, Vendor::Cuda),
-        };
-        install(driver, "");
-        let gpu = Gpu::open(DeviceId { vendor, ordinal: 0 }).unwrap();
+        let (_, gpu) = device(0);
         let sha3 = Sha3::new(&gpu).unwrap();
         let stream = Stream::new(&gpu).unwrap();
         Bench { gpu, sha3, stream }
@@ -175,6 +182,18 @@ fn random_messages_are_hashed_as_on_the_cpu() {
             assert_eq!(bench.hash(&start, &messages, Some(&mut workspace)), want, "{round}");
         }
     }
+}
+
+#[test]
+fn wrong_kernels_are_found_before_their_first_use() {
+    let (driver, gpu) = device(FAULTY);
+    for launch in [1, 8, 40] {
+        install(driver, &format!("flip_launch={launch}@{FAULTY}"));
+        let error = Sha3::new(&gpu).unwrap_err();
+        assert!(matches!(error, Error::WrongResult { .. }), "{launch}: {error}");
+    }
+    install(driver, &format!("flip_launch=0@{FAULTY}"));
+    Sha3::new(&gpu).unwrap();
 }
 
 #[test]
