@@ -110,19 +110,19 @@ pub(super) fn absorb_lanes(
 ) -> Kernel {
     let blocks = common_blocks(rate, inputs);
     // SAFETY: the token proves the feature; every input has `blocks` blocks of `rate` bytes.
-    unsafe { absorb(a, &inputs.map(<[u8]>::as_ptr), rounds, rate, blocks) };
+    unsafe { absorb_four(a, &inputs.map(<[u8]>::as_ptr), rounds, rate, blocks) };
     KERNEL
 }
 
 /// Permutes every lane's state.
 pub(super) fn permute_lanes(_: Avx2, a: &mut State<LANES>, rounds: Rounds) -> Kernel {
     // SAFETY: the token proves the feature.
-    unsafe { permute(a, rounds) };
+    unsafe { permute_four(a, rounds) };
     KERNEL
 }
 
 #[target_feature(enable = "avx2")]
-fn permute(a: &mut State<LANES>, rounds: Rounds) {
+fn permute_four(a: &mut State<LANES>, rounds: Rounds) {
     // SAFETY: the feature is enabled here.
     unsafe { body::permute::<U64x4, LANES>(&mut a.0, rounds) }
 }
@@ -130,7 +130,7 @@ fn permute(a: &mut State<LANES>, rounds: Rounds) {
 /// # Safety
 /// Each of `inputs` points to `blocks` blocks of `rate` bytes.
 #[target_feature(enable = "avx2")]
-unsafe fn absorb(
+unsafe fn absorb_four(
     a: &mut State<LANES>,
     inputs: &[*const u8; LANES],
     rounds: Rounds,

@@ -2,6 +2,8 @@
 //! instruction each.
 #![allow(unsafe_code)]
 
+mod state;
+
 use ::core::arch::x86_64::*;
 
 use super::{
@@ -10,6 +12,8 @@ use super::{
     dispatch::{Rounds, State, common_blocks},
 };
 use crate::cpu::Avx512;
+
+pub(super) use self::state::{absorb, permute};
 
 /// Inputs side by side.
 pub(super) const LANES: usize = 8;
@@ -82,19 +86,19 @@ pub(super) fn absorb_lanes(
 ) -> Kernel {
     let blocks = common_blocks(rate, inputs);
     // SAFETY: the token proves the features; every input has `blocks` blocks of `rate` bytes.
-    unsafe { absorb(a, &inputs.map(<[u8]>::as_ptr), rounds, rate, blocks) };
+    unsafe { absorb_eight(a, &inputs.map(<[u8]>::as_ptr), rounds, rate, blocks) };
     KERNEL
 }
 
 /// Permutes every lane's state.
 pub(super) fn permute_lanes(_: Avx512, a: &mut State<LANES>, rounds: Rounds) -> Kernel {
     // SAFETY: the token proves the features.
-    unsafe { permute(a, rounds) };
+    unsafe { permute_eight(a, rounds) };
     KERNEL
 }
 
 #[target_feature(enable = "avx512f")]
-fn permute(a: &mut State<LANES>, rounds: Rounds) {
+fn permute_eight(a: &mut State<LANES>, rounds: Rounds) {
     // SAFETY: the feature is enabled here.
     unsafe { body::permute::<U64x8, LANES>(&mut a.0, rounds) }
 }
@@ -102,7 +106,7 @@ fn permute(a: &mut State<LANES>, rounds: Rounds) {
 /// # Safety
 /// Each of `inputs` points to `blocks` blocks of `rate` bytes.
 #[target_feature(enable = "avx512f")]
-unsafe fn absorb(
+unsafe fn absorb_eight(
     a: &mut State<LANES>,
     inputs: &[*const u8; LANES],
     rounds: Rounds,

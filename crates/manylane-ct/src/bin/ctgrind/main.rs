@@ -4,6 +4,7 @@
 //! processor has them.
 
 mod blocks;
+mod sha3;
 
 use std::{
     hint::black_box,
@@ -68,6 +69,8 @@ fn check_all() -> ExitCode {
     checks.leaks();
     checks.many(machine);
     checks.stream(machine);
+    checks.sha3_many(machine);
+    checks.sha3_stream(machine);
     checks.sm2(machine);
     checks.sm2_encryption(machine);
     checks.blocks::<Aes128, 16>(machine, "AES-128", |key| Aes128::new_on(machine, key));
