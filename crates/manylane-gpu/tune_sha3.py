@@ -82,7 +82,10 @@ class Bench:
         self.begin, self.end = cuda.event(), cuda.event()
 
     def count(self, shape):
-        return min(shape[6], self.size // shape[4])
+        # As many for each multiprocessor, in blocks of up to 256 threads.
+        step = 256 * self.cuda.attribute(16)
+        count = min(shape[6], self.size // shape[4])
+        return count // step * step
 
     def kernel(self, variant, shape):
         rate = FUNCTIONS[shape[1]][0]

@@ -32,7 +32,7 @@ const TABLES_1: [&[&str]; 2] = [
     &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
 ];
 
-const IMAGES: [Image; 12] = [
+const IMAGES: [Image; 13] = [
     Image {
         name: "sm3-plain",
         source: "sm3.cu",
@@ -106,6 +106,15 @@ const IMAGES: [Image; 12] = [
         // Not 6.2: a block of 1024 threads leaves each 32 registers there.
         capabilities: [
             &["60", "61", "70", "72", "75"],
+            &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
+        ],
+    },
+    Image {
+        name: "sha3-comparators",
+        source: "sha3_comparators.cu",
+        options: &[],
+        capabilities: [
+            &["60", "61", "62", "70", "72", "75"],
             &["75", "80", "86", "87", "89", "90", "100", "103", "110", "120", "121"],
         ],
     },

@@ -9,6 +9,7 @@
 #include "block_comparators.cu"
 #include "comparators.cu"
 #include "sha3.cu"
+#include "sha3_comparators.cu"
 #include "sm3.cu"
 #include "sm4.cu"
 
@@ -222,6 +223,8 @@ struct Registration {
         add("comparator_interleaved_16", LARGEST_BLOCK, comparator_interleaved_16);
         add("comparator_padded", LARGEST_BLOCK, comparator_padded);
         add("comparator_plain", LARGEST_BLOCK, comparator_plain);
+        add("comparator_sha3_block", sha3::MESSAGE_BLOCK, comparator_sha3_block);
+        add("comparator_sha3_serial", sha3::MESSAGE_BLOCK, comparator_sha3_serial);
     }
 } registration;
 

@@ -25,6 +25,7 @@ use crate::{
     block::{self, Cipher, Tables},
     block_comparators, comparators,
     runtime::{Compiler, Sources, lock},
+    sha3_comparators,
     tuning::tuning,
 };
 
@@ -97,6 +98,14 @@ pub(crate) fn distrust_kept_block(gpu: &Gpu, cipher: Cipher, tables: Tables) -> 
 /// As [`sm3_image`].
 pub(crate) fn block_comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
     image_with(gpu, block_comparators::PTX, &BLOCK_COMPARATORS, &[])
+}
+
+/// The kernels of [`Sha3Comparators`](crate::Sha3Comparators), likewise.
+///
+/// # Errors
+/// As [`sm3_image`].
+pub(crate) fn sha3_comparators_image(gpu: &Gpu) -> Result<Vec<u8>, Error> {
+    image_with(gpu, sha3_comparators::PTX, &SHA3_COMPARATORS, &[])
 }
 
 fn block_unit(cipher: Cipher, tables: Tables) -> (&'static Unit, &'static [&'static str]) {
@@ -180,6 +189,12 @@ const BLOCK_COMPARATORS: Unit = Unit {
         ("modes.cuh", kernel!("modes.cuh")),
         ("tables.cuh", kernel!("tables.cuh")),
     ],
+};
+
+const SHA3_COMPARATORS: Unit = Unit {
+    name: "sha3_comparators.cu",
+    source: kernel!("sha3_comparators.cu"),
+    headers: &[("device.h", kernel!("device.h")), ("keccak.cuh", kernel!("keccak.cuh"))],
 };
 
 const COMPARATORS: Unit = Unit {

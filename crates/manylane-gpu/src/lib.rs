@@ -11,7 +11,7 @@
 //! | digests of messages in the host's memory | [`Ring`], or an engine of `manylane-engine` |
 //! | AES or SM4 (ECB, counter mode) of data that is in a GPU's memory | [`Aes`], [`Sm4`] |
 //! | the same of data in the host's memory | [`BlockRing`] |
-//! | to measure methods that others have published | [`Comparators`], [`BlockComparators`] |
+//! | to measure methods that others have published | [`Comparators`], [`BlockComparators`], [`Sha3Comparators`] |
 //!
 //! What hipRTC compiled is kept in `manylane` under `XDG_CACHE_HOME` or `~/.cache`, or in the folder
 //! that `MANYLANE_CACHE` names; `MANYLANE_CACHE=off` keeps nothing. The folder may be deleted at any
@@ -33,6 +33,7 @@ mod order;
 mod ring;
 mod runtime;
 mod sha3;
+mod sha3_comparators;
 mod sm3;
 mod sm4;
 mod tuning;
@@ -52,5 +53,6 @@ pub use runtime::{
     DeviceBuffer, DeviceId, DevicePointer, Event, Gpu, Info, PinnedBuffer, Stream, Vendor, devices,
 };
 pub use sha3::Sha3;
+pub use sha3_comparators::{Sha3Comparator, Sha3Comparators};
 pub use sm3::Sm3;
 pub use sm4::{Sm4, Sm4Keys};
