@@ -23,7 +23,7 @@ pub(in crate::bench) const FILES: [usize; 8] =
 /// Lengths of short messages, and how many there are.
 pub(in crate::bench) const SHORT: [usize; 5] = [32, 64, 128, 256, 512];
 const MESSAGES: usize = 1_000_000;
-const QUICK_MESSAGES: usize = 100_000;
+const QUICK_MESSAGES: usize = 10_000;
 
 /// Contenders that take one message after another take one of so many: their speed does not depend on how
 /// many there are.
