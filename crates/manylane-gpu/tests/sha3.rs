@@ -8,8 +8,8 @@ use manylane::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu, Layout, Sha3, Stream, Vendor,
-    Workspace,
+    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu, Layout, Sha3, Stream,
+    Vendor, Workspace,
 };
 use manylane_vectors::painted;
 
