@@ -11,7 +11,10 @@ use manylane_gpu::{
     DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu, Layout, Sha3, Stream,
     Vendor, Workspace,
 };
-use manylane_vectors::painted;
+use manylane_vectors::{
+    painted,
+    sha3::{Function as Name, Hash},
+};
 
 /// Readable behind what is uploaded, as `Sha3::hash_many` asks.
 const READABLE: usize = 16;
@@ -106,6 +109,48 @@ fn expected(start: &Midstate, messages: &Messages) -> Vec<u8> {
     let mut out = vec![0; messages.len() * start.function().output_len()];
     sha3::hash_many_after(start, messages, &[], &mut out).unwrap();
     out
+}
+
+/// The function of a vector, with as much output as it has.
+fn function(v: &Hash) -> Function {
+    let domain = || v.domain.unwrap();
+    let function = match v.function {
+        Name::Sha3_224 => Function::SHA3_224,
+        Name::Sha3_256 => Function::SHA3_256,
+        Name::Sha3_384 => Function::SHA3_384,
+        Name::Sha3_512 => Function::SHA3_512,
+        Name::Keccak224 => Function::KECCAK_224,
+        Name::Keccak256 => Function::KECCAK_256,
+        Name::Keccak384 => Function::KECCAK_384,
+        Name::Keccak512 => Function::KECCAK_512,
+        Name::Shake128 => Function::SHAKE128,
+        Name::Shake256 => Function::SHAKE256,
+        Name::TurboShake128 => Function::turboshake128(domain()),
+        Name::TurboShake256 => Function::turboshake256(domain()),
+        other => panic!("{other:?} is no function of a message alone"),
+    };
+    let len = v.skip + v.output.len();
+    if function.is_xof() { function.with_output_len(len) } else { function }
+}
+
+#[test]
+fn vectors_at_any_alignment() {
+    let bench = Bench::new();
+    let vectors = manylane_vectors::sha3().hashes;
+    let short = vectors.iter().filter(|v| v.message.len() <= 1 << 16);
+    let mut count = 0;
+    for v in short {
+        let (message, start) = (v.message.get(), Midstate::new(function(v)));
+        for skip in [0, 5] {
+            let (_kept, data) = bench.upload(&message, skip);
+            let (len, stride) = (message.len() as u64, message.len() as u64);
+            let one = DeviceMessages { count: 1, layout: Layout::Strided { data, len, stride } };
+            let got = bench.hash(&start, &one, None);
+            assert_eq!(got[v.skip..], v.output, "{}, {len} bytes, {skip} skipped", v.source);
+        }
+        count += 1;
+    }
+    assert!(count > 20, "{count} vectors");
 }
 
 #[test]
