@@ -6,12 +6,19 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use manylane::{
     Messages,
     cpu::Machine,
+    sha3,
     sm3::{Digest, Lanes, Sm3},
 };
 
 /// The machines with lanes here; the library's own choice comes beside them.
 pub fn lane_machines() -> impl Iterator<Item = Machine> {
     Machine::ALL.into_iter().filter(|&machine| Lanes::new_on(machine).is_ok())
+}
+
+/// The machines with lanes for SHA-3 here.
+pub fn sha3_lane_machines() -> impl Iterator<Item = Machine> {
+    let function = sha3::Function::SHA3_256;
+    Machine::ALL.into_iter().filter(move |&machine| sha3::Lanes::new_on(function, machine).is_ok())
 }
 
 /// The machines with a stream here.

@@ -6,6 +6,7 @@
 //! | output for a stream | [`Sha3_256`] and others, with the RustCrypto [`Digest`] traits |
 //! | output of any length for a stream | [`Shake128`], [`TurboShake128`], [`CShake128`] and others, with the [`ExtendableOutput`] traits |
 //! | one long input in parallel | [`Kt128`], [`Kt256`], with the [`ExtendableOutput`] traits |
+//! | KMAC | [`Kmac128`], [`Kmac256`] |
 //! | HMAC-SHA3 | [`HmacSha3_256`] and others, with the RustCrypto `Mac` traits |
 //! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
 //! | many streams, fed block by block | [`Lanes`] |
@@ -31,6 +32,7 @@ pub(crate) mod dispatch;
 mod encoding;
 mod function;
 mod kangaroo;
+mod kmac;
 mod lanes;
 mod many;
 mod midstate;
@@ -51,6 +53,7 @@ pub use self::{
     },
     function::Function,
     kangaroo::{KT_CHUNK_LEN, Kt, Kt128, Kt256},
+    kmac::{Kmac, Kmac128, Kmac256},
     lanes::Lanes,
     many::{hash_many_after, hash_many_on},
     midstate::Midstate,

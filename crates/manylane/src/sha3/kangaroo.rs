@@ -15,6 +15,7 @@ use super::{
     dispatch::{Cell, Lanes, Stream, with_lanes},
     encoding::length_encode,
     many,
+    pad::MAX_FOOT,
 };
 use crate::{Error, Messages, cpu::Machine, ct::wipe_bytes};
 
@@ -130,6 +131,45 @@ impl<const RATE: usize> Kt<RATE> {
         assert!(values.len().is_multiple_of(Self::CHAINING_VALUE_LEN), "part of a chaining value");
         node.flush();
         node.push(values);
+    }
+
+    /// The outputs of `output_len` bytes for many messages with one customization, one after
+    /// another into `out`, on the calling thread. Messages of a single chunk are packed into the
+    /// lanes of the widest machine there is; a longer one has them for its leaves.
+    ///
+    /// # Errors
+    /// [`Error::OutputLength`] unless `out.len() == messages.len() * output_len`.
+    pub fn hash_many(
+        customization: &[u8],
+        messages: &Messages,
+        output_len: usize,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        let expected = messages.len().saturating_mul(output_len);
+        if out.len() != expected {
+            return Err(Error::OutputLength { expected, got: out.len() });
+        }
+        let encoded = length_encode(customization.len() as u64);
+        let foot = [customization, encoded.as_bytes()].concat();
+        let is_single = |index: usize| {
+            foot.len() <= MAX_FOOT && messages.get(index).len() + foot.len() <= KT_CHUNK_LEN
+        };
+        let single = Midstate::new(Node::<RATE>::SINGLE.with_output_len(output_len));
+        let mut from = 0;
+        while from < messages.len() {
+            let run = (from..messages.len()).take_while(|&index| is_single(index)).count();
+            let to = from + run.max(1);
+            let out = &mut out[from * output_len..to * output_len];
+            if run > 0 {
+                many::hash_many_after(&single, &messages.range(from, to), &foot, out)?;
+            } else {
+                let mut kt = Kt::<RATE>::new(customization);
+                kt.update(messages.get(from));
+                kt.finalize(out);
+            }
+            from = to;
+        }
+        Ok(())
     }
 }
 

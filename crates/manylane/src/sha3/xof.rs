@@ -274,7 +274,7 @@ pub type CShake128 = CShake<168>;
 pub type CShake256 = CShake<136>;
 
 impl<const RATE: usize> CShake<RATE> {
-    const FUNCTION: Function = match RATE {
+    pub(super) const FUNCTION: Function = match RATE {
         168 => Function::CSHAKE128,
         136 => Function::CSHAKE256,
         _ => panic!("no XOF has this rate"),
