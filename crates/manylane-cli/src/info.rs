@@ -3,11 +3,15 @@
 mod blocks;
 mod gpus;
 mod self_test;
+mod sha3;
 mod sm2;
 
 use std::fmt;
 
-use manylane::cpu::{self, Machine};
+use manylane::{
+    cpu::{self, Machine},
+    hash::Algorithm,
+};
 use manylane_engine::{Config, Engine, Explanation};
 use serde::Serialize;
 
@@ -41,6 +45,7 @@ struct Info {
     cores: usize,
     machines: Vec<MachineInfo>,
     sm3: Choice,
+    sha3: Choice,
     libraries: Vec<Library>,
     gpus: Vec<GpuInfo>,
     /// The vendors' drivers that were looked for.
@@ -88,14 +93,14 @@ struct Library {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> u8 {
-    let explanation = match Engine::new(Config::default()) {
-        Ok(engine) => engine.explain(),
+    let explanations = match Engine::new(Config::default()) {
+        Ok(engine) => [Algorithm::Sm3, Algorithm::Sha3_256].map(|of| engine.explain(of)),
         Err(error) => {
             complain!("{error}");
             return exit::USAGE;
         }
     };
-    let info = Info::gather(explanation, args.self_test);
+    let info = Info::gather(explanations, args.self_test);
     let failed = info.self_test.iter().flatten().filter(|tested| tested.failure.is_some());
     let status = match failed.count() {
         0 => exit::OK,
@@ -111,9 +116,23 @@ pub(crate) fn run(args: &Args) -> u8 {
     }
 }
 
-impl Info {
-    fn gather(explanation: Explanation, self_test: Option<u64>) -> Self {
+impl Choice {
+    fn of(explanation: Explanation) -> Self {
         let Explanation { lanes, lane_count, stream, threads, why, .. } = explanation;
+        Choice {
+            many_messages: lanes.name(),
+            lanes: lane_count,
+            one_stream: stream.name(),
+            threads,
+            why,
+        }
+    }
+}
+
+impl Info {
+    /// With what there is for SM3 and for SHA-3.
+    fn gather(explanations: [Explanation; 2], self_test: Option<u64>) -> Self {
+        let [sm3, sha3] = explanations.map(Choice::of);
         let library = |found: peers::Found| match found.version {
             Ok(version) => Library { name: found.name, version: Some(version), missing: None },
             Err(why) => Library { name: found.name, version: None, missing: Some(why) },
@@ -127,13 +146,8 @@ impl Info {
             architecture: std::env::consts::ARCH,
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             machines: Machine::ALL.map(machine).into(),
-            sm3: Choice {
-                many_messages: lanes.name(),
-                lanes: lane_count,
-                one_stream: stream.name(),
-                threads,
-                why,
-            },
+            sm3,
+            sha3,
             libraries: peers::looked_for().map(library).into(),
             gpus,
             gpu_drivers,
@@ -167,13 +181,15 @@ impl fmt::Display for Info {
             };
             writeln!(f, "  {name:<14} {status}")?;
         }
-        let Choice { many_messages, lanes, one_stream, threads, why } = &self.sm3;
-        writeln!(f, "\nSM3, as `auto` chooses")?;
-        writeln!(f, "  many messages  {many_messages}, {lanes} lanes on each thread")?;
-        writeln!(f, "  one stream     {one_stream}")?;
-        writeln!(f, "  threads        {threads}")?;
-        for (i, why) in why.iter().enumerate() {
-            writeln!(f, "  {:<14} {why}", if i == 0 { "why" } else { "" })?;
+        for (name, choice) in [("SM3", &self.sm3), ("SHA-3", &self.sha3)] {
+            let Choice { many_messages, lanes, one_stream, threads, why } = choice;
+            writeln!(f, "\n{name}, as `auto` chooses")?;
+            writeln!(f, "  many messages  {many_messages}, {lanes} lanes on each thread")?;
+            writeln!(f, "  one stream     {one_stream}")?;
+            writeln!(f, "  threads        {threads}")?;
+            for (i, why) in why.iter().enumerate() {
+                writeln!(f, "  {:<14} {why}", if i == 0 { "why" } else { "" })?;
+            }
         }
         writeln!(f, "\nLibraries to compare with")?;
         for Library { name, version, missing } in &self.libraries {

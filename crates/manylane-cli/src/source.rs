@@ -5,12 +5,13 @@ use std::{
     io::{self, Read, Seek as _},
     os::{
         fd::AsFd as _,
-        unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
+        unix::fs::{FileExt, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
     },
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use manylane_engine::Source;
+use manylane_engine::{ReadAt, Source};
 
 use crate::{output::FileId, standard};
 
@@ -125,6 +126,13 @@ impl Source for Input<'_> {
         reader.before.as_ref().map(|stamp| stamp.len)
     }
 
+    fn at_any_offset(&self, reader: &Reader) -> Option<Arc<dyn ReadAt>> {
+        // With a descriptor of its own, if there is one: the reader's is closed by whoever has the source.
+        let Reader { file, before } = reader;
+        let before = Some(before.clone()?);
+        Some(Arc::new(Reader { file: file.try_clone().ok()?, before }))
+    }
+
     fn opens_again(&self) -> bool {
         matches!(self.from, From::Found { .. } | From::Given { may_wait: false, .. })
     }
@@ -135,7 +143,7 @@ impl Source for Input<'_> {
 }
 
 /// What tells that a file was written to.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     len: u64,
     modified: (i64, i64),
@@ -162,6 +170,17 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
+    /// Fails at the end of a file that was written to.
+    fn check(&self, at_end: bool) -> io::Result<()> {
+        if at_end
+            && let Some(before) = &self.before
+            && Stamp::of(&self.file.metadata()?) != *before
+        {
+            return Err(io::Error::other("changed while it was read"));
+        }
+        Ok(())
+    }
+
     /// The file itself, for what is not read from its start to its end. Reading at its end through this
     /// one asks nothing about it.
     pub(crate) fn file(&self) -> &File {
@@ -180,13 +199,15 @@ impl Reader {
 impl Read for Reader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(buffer)?;
-        if read == 0
-            && !buffer.is_empty()
-            && let Some(before) = &self.before
-            && Stamp::of(&self.file.metadata()?) != *before
-        {
-            return Err(io::Error::other("changed while it was read"));
-        }
+        self.check(read == 0 && !buffer.is_empty())?;
+        Ok(read)
+    }
+}
+
+impl ReadAt for Reader {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let read = FileExt::read_at(&self.file, buffer, offset)?;
+        self.check(read == 0 && !buffer.is_empty())?;
         Ok(read)
     }
 }

@@ -282,19 +282,20 @@ fn try_run(args: Args) -> Result<bool, Stop> {
         })
     }
     .map_err(Stop::Write);
-    tell(&engine, common.verbose);
+    tell(&engine, choice, common.verbose);
     let all_fine = all_fine?;
     output.finish().map_err(Stop::Write)?;
     Ok(all_fine)
 }
 
 /// Says which devices failed, and, if asked to, which did what.
-fn tell(engine: &Engine, verbose: bool) {
+fn tell(engine: &Engine, choice: Choice, verbose: bool) {
     for warning in engine.warnings() {
         complain!("warning: {warning}");
     }
     if verbose {
-        engine.explain().to_string().lines().for_each(|line| complain!("{line}"));
+        let explained = engine.explain(choice.kind().algorithm);
+        explained.to_string().lines().for_each(|line| complain!("{line}"));
         for share in engine.shares().iter().filter(|share| share.messages > 0) {
             complain!("{}: {} messages, {} bytes", share.device, share.messages, share.bytes);
         }

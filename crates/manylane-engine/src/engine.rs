@@ -12,7 +12,7 @@ use std::{
 
 use manylane::{
     Messages,
-    hash::{self, Lanes, Midstate},
+    hash::{self, Algorithm, Lanes, Midstate},
     sm2::{PublicKey, Sealed, SecretKey},
     sm3,
 };
@@ -80,9 +80,9 @@ impl Engine {
         self.threads.get()
     }
 
-    /// What this engine uses for what, and why.
-    pub fn explain(&self) -> Explanation {
-        Explanation::new(self.threads(), self.threads_asked, &self.fleet)
+    /// What this engine uses for that function, and why.
+    pub fn explain(&self, algorithm: Algorithm) -> Explanation {
+        Explanation::new(algorithm, self.threads(), self.threads_asked, &self.fleet)
     }
 
     /// What has been done on which device so far, this process's CPU first.

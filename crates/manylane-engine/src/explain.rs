@@ -4,7 +4,7 @@ use std::fmt;
 
 use manylane::{
     cpu::{self, Machine},
-    sm3::{Lanes, Sm3},
+    hash::{Algorithm, Machines},
 };
 
 use crate::fleet::{Fleet, Member};
@@ -61,13 +61,13 @@ impl GpuExplanation {
 }
 
 impl Explanation {
-    pub(crate) fn new(threads: usize, threads_asked: bool, fleet: &Fleet) -> Self {
-        // The order in which the library itself chooses: the last available one.
-        let best = |can: &dyn Fn(Machine) -> bool| {
-            Machine::ALL.into_iter().rev().find(|m| can(*m)).unwrap_or(Machine::Portable)
-        };
-        let lanes = best(&|machine| Lanes::new_on(machine).is_ok());
-        let stream = best(&|machine| Sm3::new_on(machine).is_ok());
+    pub(crate) fn new(
+        algorithm: Algorithm,
+        threads: usize,
+        threads_asked: bool,
+        fleet: &Fleet,
+    ) -> Self {
+        let Machines { lanes, lane_count, stream } = algorithm.machines();
         let mut why = Vec::new();
         match cpu::forced() {
             Ok(None) => why.push("the widest machine that this processor has".to_owned()),
@@ -85,7 +85,7 @@ impl Explanation {
         let (members, gpu_why) = fleet.describe();
         why.extend(gpu_why);
         let gpus = members.iter().map(|member| GpuExplanation::new(member)).collect();
-        Explanation { lanes, lane_count: Lanes::new().count(), stream, threads, gpus, why }
+        Explanation { lanes, lane_count, stream, threads, gpus, why }
     }
 }
 

@@ -66,6 +66,14 @@ pub trait Source: Send {
         self.len_hint()
     }
 
+    /// The same bytes for several threads at a time, as those of a file are: how all of them take part in one long
+    /// source, where the function [lets](manylane::hash::Algorithm::is_tree) them. Without it they read in turns.
+    /// Asked only of a source that knows its length when it is open.
+    fn at_any_offset(&self, reader: &Self::Reader) -> Option<Arc<dyn ReadAt>> {
+        let _ = reader;
+        None
+    }
+
     /// Whether the source can be opened once more after it was read, as a file can and a pipe cannot.
     /// No other goes to a GPU: what that fails to do is read again.
     fn opens_again(&self) -> bool {
@@ -77,6 +85,15 @@ pub trait Source: Send {
     fn may_wait(&self) -> bool {
         false
     }
+}
+
+/// Bytes that any number of threads may read, each from where it likes.
+pub trait ReadAt: Send + Sync {
+    /// Reads from so many bytes after the source's beginning, wherever other reads are. Zero bytes are its end.
+    ///
+    /// # Errors
+    /// What makes the source fail.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
 }
 
 /// Bytes in memory, for which [`Engine::hash_many`](crate::Engine::hash_many) is faster when there

@@ -9,13 +9,14 @@ mod gpus;
 mod lanes;
 mod queues;
 mod stream;
+mod tree;
 
 use std::{
     collections::VecDeque,
     io,
     ops::ControlFlow,
     sync::{
-        Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError,
         atomic::{
             AtomicBool, AtomicU64, AtomicUsize,
             Ordering::{Relaxed, SeqCst},
@@ -31,6 +32,7 @@ use self::{
     lanes::Worker,
     queues::Queues,
     stream::{Ring, Stream},
+    tree::Tree,
 };
 use crate::{
     Done, Function, Progress, Source, Summary,
@@ -101,6 +103,8 @@ struct State<S: Source> {
     queues: Queues<S>,
     /// Sources to be hashed as streams, begun or not.
     streams: VecDeque<Stream<S>>,
+    /// Long sources that several workers may hash together.
+    trees: Vec<Arc<Tree<S::Reader>>>,
     /// Whether the iterator has ended.
     ended: bool,
     /// Workers that have something at work.
@@ -140,6 +144,7 @@ enum Taken<S: Source> {
 enum Task<S: Source> {
     Lanes,
     Stream(Stream<S>),
+    Tree(Arc<Tree<S::Reader>>),
     End,
 }
 
@@ -173,6 +178,7 @@ where
         state: Mutex::new(State {
             queues: Queues::new(gpus.limit()),
             streams: VecDeque::new(),
+            trees: Vec::new(),
             ended: false,
             busy: 0,
             delivered: 0,
@@ -191,7 +197,9 @@ where
     // One source needs no other thread; two are enough to know that more may come.
     run.pull(lock(&run.sources), 2);
     let helpers = match lock(&run.state) {
-        state if state.ended => state.queues.pending().saturating_sub(1),
+        state if state.ended && !(function.tree().is_some() && state.queues.may_be_long()) => {
+            state.queues.pending().saturating_sub(1)
+        }
         _ => threads - 1,
     };
     let mut caller = Caller { run: &run, on_done, broke: None, batch: Vec::new() };
@@ -356,6 +364,23 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_one();
     }
 
+    /// Lets other workers take part in a source.
+    fn share(&self, tree: &Arc<Tree<S::Reader>>) {
+        lock(&self.state).trees.push(Arc::clone(tree));
+        self.work.notify_all();
+        self.caller.notify_one();
+    }
+
+    /// Whether any worker may take part in a source.
+    fn has_trees(&self) -> bool {
+        lock(&self.state).trees.iter().any(|tree| tree.has_more())
+    }
+
+    /// No more.
+    fn keep(&self, tree: &Arc<Tree<S::Reader>>) {
+        lock(&self.state).trees.retain(|other| !Arc::ptr_eq(other, tree));
+    }
+
     fn summary(&self, digest: Digest, len: u64) -> io::Result<Summary> {
         Ok(Summary { digest: self.function.finish(digest), len })
     }
@@ -380,6 +405,7 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                         lock(&self.state).queues.leave_beside();
                     }
                 }
+                Task::Tree(tree) => ring.help(&tree, self, thread),
                 Task::End => break,
             }
             was_busy = true;
@@ -413,8 +439,9 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 }
                 continue;
             }
-            // Who waits for the iterator cannot look after GPUs.
-            match self.take(HANDFUL, worker.queue(), !self.gpus.are_at_work()) {
+            // Who waits for the iterator can neither look after GPUs nor take part in a tree.
+            let patient = !self.gpus.are_at_work() && !self.has_trees();
+            match self.take(HANDFUL, worker.queue(), patient) {
                 Taken::Some => return Task::Lanes,
                 Taken::Stream(stream) => return Task::Stream(stream),
                 Taken::Later | Taken::None => {}
@@ -424,6 +451,11 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
             was_busy = false;
             let at_work = self.gpus.are_at_work();
             let over = state.ended && state.queues.are_empty() && state.busy == 0 && !at_work;
+            // A worker's own sources come first, as they may be long too.
+            if let Some(tree) = state.trees.iter().find(|tree| tree.has_more()).map(Arc::clone) {
+                state.busy += 1;
+                return Task::Tree(tree);
+            }
             if over && state.streams.is_empty() {
                 self.work.notify_all();
                 self.caller.notify_one();

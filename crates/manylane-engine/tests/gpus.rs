@@ -118,9 +118,13 @@ fn every_shape_gives_the_cpus_digests() {
     for device in ["all", "cuda:1"] {
         let engine = engine(device.parse().unwrap());
         for round in 0..6 {
-            let start = match round % 2 {
+            let start = match round {
                 0 => Midstate::new(Algorithm::Sm3),
-                _ => Midstate::new(Algorithm::Sm3).then(&data[..noise.below(200)]),
+                1 => Midstate::new(Algorithm::Sm3).then(&data[..noise.below(200)]),
+                2 => Midstate::new(Algorithm::Sha3_256),
+                3 => Midstate::new(Algorithm::Sha3_224).then(&data[..noise.below(500)]),
+                4 => Midstate::new(Algorithm::Sha3_512),
+                _ => Midstate::with_digest_len(Algorithm::Shake128, 1 + noise.below(400)),
             };
             let len = noise.below(3000);
             let stride = (len + noise.below(90)).max(1);
@@ -259,7 +263,7 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig, with_others: bool) {
     assert!(warnings[0].starts_with(&format!("{id} is given up")), "{warnings:?}");
     assert!(warnings[0].contains(text), "{warnings:?}");
     assert_eq!(engine.warnings(), [""; 0], "told once");
-    let explained = engine.explain();
+    let explained = engine.explain(Algorithm::Sm3);
     let lost = explained.gpus.iter().find(|gpu| gpu.id == id).unwrap();
     assert!(lost.given_up.as_ref().is_some_and(|why| why.contains(text)), "{explained}");
     assert!(explained.to_string().contains("given up"), "{explained}");
@@ -323,7 +327,7 @@ fn devices_that_are_not_there_are_said_so() {
     assert_eq!(error.to_string(), "no device 'cuda:7': there are 3, from cuda:0");
     install(Driver::Cuda, "devices=0");
     let engine = engine(Device::All);
-    assert!(engine.explain().to_string().contains("the CUDA driver finds no GPU"));
+    assert!(engine.explain(Algorithm::Sm3).to_string().contains("the CUDA driver finds no GPU"));
     let mut noise = Noise(7);
     let data = noise.bytes(3 << 20);
     check(
@@ -346,7 +350,7 @@ fn small_batches_and_the_cpu_alone_wake_no_gpu() {
             &Midstate::new(Algorithm::Sm3),
             &Messages::strided(&data, 100, 100, 10_000).unwrap(),
         );
-        assert!(engine.explain().gpus.is_empty());
+        assert!(engine.explain(Algorithm::Sm3).gpus.is_empty());
         assert_eq!(messages_of(&engine, "cpu"), 10_000);
     }
     assert_eq!(launches(), before);
@@ -369,7 +373,7 @@ fn auto_opens_gpus_beside_the_work() {
     let right = expected(&Midstate::new(Algorithm::Sm3), &messages);
     let mut out = room(&Midstate::new(Algorithm::Sm3), &messages);
     let begun = Instant::now();
-    while engine.explain().gpus.is_empty() {
+    while engine.explain(Algorithm::Sm3).gpus.is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no GPU joins");
         engine.hash_many(&Midstate::new(Algorithm::Sm3), &messages, &mut out).unwrap();
         assert!(out == right);
@@ -400,7 +404,7 @@ fn a_gpu_that_hangs_as_it_is_opened_keeps_nobody() {
 fn a_compilers_log_is_one_clause() {
     let _emulator = emulator("fail_compile=1");
     let engine = engine(Device::All);
-    let explained = engine.explain().to_string();
+    let explained = engine.explain(Algorithm::Sm3).to_string();
     let why = explained.lines().last().unwrap();
     assert!(why.starts_with("why: ") && why.contains("/ ptxas fatal"), "{explained}");
     assert!(engine.warnings().iter().all(|warning| warning.lines().count() == 1));

@@ -52,7 +52,8 @@ fn amds_gpus_work_alone_and_beside_nvidias() {
     assert_eq!(shares[1].messages as usize, rows.len() + unlike.len(), "{shares:?}");
 
     let all = engine("all");
-    let names: Vec<_> = all.explain().gpus.into_iter().map(|gpu| gpu.id.to_string()).collect();
+    let names: Vec<_> =
+        all.explain(Algorithm::Sm3).gpus.into_iter().map(|gpu| gpu.id.to_string()).collect();
     assert_eq!(names, ["cuda:0", "hip:0", "hip:1"]);
     let mut rounds = 0;
     while all.shares().iter().any(|share| share.messages == 0) {

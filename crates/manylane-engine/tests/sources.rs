@@ -18,7 +18,7 @@ use manylane::{
     hash::{Algorithm, Lanes, Midstate},
     sm3,
 };
-use manylane_engine::{Config, Done, Engine, Function, Progress, Source};
+use manylane_engine::{Config, Done, Engine, Function, Progress, ReadAt, Source};
 use proptest::prelude::*;
 
 /// Counts what is open.
@@ -38,6 +38,8 @@ struct Noise {
     hint: Option<u64>,
     open_len: Option<u64>,
     may_wait: bool,
+    /// Whether several threads may read at a time.
+    at_any_offset: bool,
     open: Arc<Open>,
 }
 
@@ -59,7 +61,16 @@ fn noise(seed: u64, at: usize, buffer: &mut [u8]) {
 impl Noise {
     fn new(seed: u64, len: usize) -> Self {
         let open = Arc::default();
-        Noise { seed, len, fails_at: None, hint: None, open_len: None, may_wait: false, open }
+        Noise {
+            seed,
+            len,
+            fails_at: None,
+            hint: None,
+            open_len: None,
+            may_wait: false,
+            at_any_offset: false,
+            open,
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -92,6 +103,23 @@ impl Source for Noise {
 
     fn may_wait(&self) -> bool {
         self.may_wait
+    }
+
+    fn at_any_offset(&self, _: &NoiseReader) -> Option<Arc<dyn ReadAt>> {
+        self.at_any_offset.then(|| Arc::new(self.clone()) as Arc<dyn ReadAt>)
+    }
+}
+
+impl ReadAt for Noise {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let end = self.fails_at.unwrap_or(self.len);
+        let at = usize::try_from(offset).unwrap();
+        if at >= end && self.fails_at.is_some() {
+            return Err(io::Error::other("bad sector"));
+        }
+        let len = buffer.len().min(end.saturating_sub(at)).min(300_000);
+        noise(self.seed, at, &mut buffer[..len]);
+        Ok(len)
     }
 }
 
@@ -197,11 +225,13 @@ proptest! {
         sources in prop::collection::vec(any_source(), 0..120),
         threads in 1..5usize,
         prefix in prop_oneof![Just(0), 0..200usize],
-        key in prop::option::of(0..100usize),
+        key in prop::option::of(0..300usize),
+        algorithm in prop::sample::select(&Algorithm::ALL[..]),
     ) {
         let function = match key {
-            Some(len) => Function::hmac(Algorithm::Sm3, &vec![7; len]),
-            None => Function::hash_after(&Midstate::new(Algorithm::Sm3).then(&vec![9; prefix])),
+            Some(len) if algorithm.has_hmac() => Function::hmac(algorithm, &vec![7; len]),
+            _ if algorithm.is_tree() => Function::with_digest_len(algorithm, 1 + prefix % 64),
+            _ => Function::hash_after(&Midstate::new(algorithm).then(&vec![9; prefix])),
         };
         check(&function, &collect(&engine(threads), &function, sources));
     }
@@ -215,18 +245,35 @@ fn every_length_around_blocks_and_buffers() {
             .map(move |less| len - less)
             .chain([0, 1, 8, 9, 55, 56, 57, 63, 64, 65].into_iter().map(move |more| len + more))
     };
-    let lengths = (0..=200).chain(around(64 << 10)).chain(around(128 << 10));
+    let lengths = (0..=200).chain(around(8 << 10)).chain(around(64 << 10)).chain(around(128 << 10));
     let sources: Vec<_> = lengths.enumerate().map(|(i, len)| Noise::new(i as u64, len)).collect();
-    for threads in [1, 3] {
-        let function = Function::hash(Algorithm::Sm3);
+    for (algorithm, threads) in [
+        (Algorithm::Sm3, 1),
+        (Algorithm::Sm3, 3),
+        (Algorithm::Sha3_256, 3),
+        (Algorithm::Sha3_512, 1),
+        (Algorithm::Shake128, 3),
+        (Algorithm::TurboShake256, 1),
+        (Algorithm::Kt128, 3),
+        (Algorithm::Kt256, 1),
+    ] {
+        let function = Function::hash(algorithm);
         check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
     }
 }
 
 #[test]
 fn long_ones_alone_and_beside_others() {
-    for (long, short) in [(1, 0), (2, 0), (3, 0), (1, 500), (3, 500)] {
-        let function = Function::hash(Algorithm::Sm3);
+    let sm3 = Algorithm::Sm3;
+    for (algorithm, long, short) in [
+        (sm3, 1, 0),
+        (sm3, 2, 0),
+        (sm3, 3, 0),
+        (sm3, 1, 500),
+        (sm3, 3, 500),
+        (Algorithm::Sha3_256, 3, 500),
+    ] {
+        let function = Function::hash(algorithm);
         let mut sources: Vec<_> = (0..short).map(|i| Noise::new(i, i as usize * 7)).collect();
         for i in 0..long {
             let mut source = Noise::new(1000 + i, 5_000_000 + i as usize);
@@ -238,6 +285,31 @@ fn long_ones_alone_and_beside_others() {
         for threads in [1, 2, 4] {
             check(&function, &collect(&engine(threads), &function, sources.iter().cloned()));
         }
+    }
+}
+
+/// Lengths around those of chunks, pieces, and sources for several threads; all that a source says of itself.
+#[test]
+fn long_trees_are_hashed_together() {
+    let (chunk, piece, long) = (8 << 10, 1 << 20, 4 << 20);
+    for (algorithm, threads) in [(Algorithm::Kt128, 5), (Algorithm::Kt256, 2)] {
+        let function = Function::hash(algorithm);
+        let lengths = [long + piece, long + chunk + 1, long + piece - 1, long];
+        let sources = lengths.into_iter().enumerate().map(|(i, len)| {
+            // Lengths are no more than hints: one is wrong. One fails on its way.
+            let open_len = Some(if i == 1 { 1 << 40 } else { len as u64 });
+            let fails_at = (i == 3).then_some(len - 3 * piece / 2);
+            let hint = open_len.filter(|_| i != 2);
+            let source = Noise::new(i as u64, len);
+            Noise { at_any_offset: i % 2 == 0, hint, open_len, fails_at, ..source }
+        });
+        let sources: Vec<_> = sources.collect();
+        let engine = engine(threads);
+        check(&function, &collect(&engine, &function, sources.iter().cloned()));
+        // The only one; and after short ones.
+        check(&function, &collect(&engine, &function, vec![sources[2].clone()]));
+        let short = (0..100).map(|i| Noise::new(i, 200 * i as usize));
+        check(&function, &collect(&engine, &function, short.chain([sources[1].clone()])));
     }
 }
 

@@ -271,6 +271,8 @@ fn any_sources_give_the_cpus_digests() {
             Function::hash(Algorithm::Sm3),
             Function::hash_after(&Midstate::new(Algorithm::Sm3).then(prefix)),
             Function::hmac(Algorithm::Sm3, b"key"),
+            Function::hash(Algorithm::Sha3_384),
+            Function::hmac(Algorithm::Sha3_512, b"key"),
         ] {
             let engine = engine(device);
             let texts = any_texts(&mut random, &noise, 1500);
@@ -564,7 +566,7 @@ fn little_work_wakes_no_gpu() {
             &Function::hash(Algorithm::Sm3),
             &collect(&engine, &Function::hash(Algorithm::Sm3), texts),
         );
-        assert!(engine.explain().gpus.is_empty());
+        assert!(engine.explain(Algorithm::Sm3).gpus.is_empty());
         assert_eq!(messages_of(&engine, "cpu"), 300);
     }
     assert_eq!(launches(), before);

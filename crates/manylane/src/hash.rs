@@ -19,6 +19,7 @@ mod algorithm;
 mod digest;
 mod hasher;
 mod lanes;
+mod machines;
 mod midstate;
 mod tree;
 
@@ -27,6 +28,7 @@ pub use self::{
     digest::{Digest, MAX_DIGEST_LEN},
     hasher::Hasher,
     lanes::Lanes,
+    machines::Machines,
     midstate::{Midstate, hash_many},
     tree::Tree,
 };

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     blocks,
     gpus::{self, GpuInfo},
-    sm2,
+    sha3, sm2,
 };
 
 /// The answers, in the only copy that there is of them.
@@ -23,7 +23,7 @@ const VECTORS: &str = include_str!("../../../../vectors/sm3.json");
 pub(super) struct Tested {
     /// A machine of the processor, or a GPU.
     pub(super) machine: String,
-    /// `lanes` or `stream` of SM3, `aes`, `sm4` or `sm2`; on a GPU `messages`, `random`, `blocks` or `random blocks`.
+    /// `lanes` or `stream` of SM3, `sha3 lanes`, `sha3 stream`, `aes`, `sm4` or `sm2`; on a GPU `messages`, `random`, `blocks` or `random blocks`.
     pub(super) work: &'static str,
     /// Answers that were compared.
     pub(super) answers: usize,
@@ -152,6 +152,17 @@ pub(super) fn run(gpus: &[GpuInfo], random: u64) -> Vec<Tested> {
         if Sm3::new_on(machine).is_ok() {
             tests.push(test(machine, "stream", Known::stream));
         }
+    }
+    match sha3::Known::read() {
+        Ok(known) => {
+            for machine in Machine::ALL.into_iter().filter(|machine| machine.is_available()) {
+                let lanes = known.lanes(machine);
+                tests.extend(lanes.map(|answers| tested(machine, "sha3 lanes", answers)));
+                let stream = known.stream(machine);
+                tests.extend(stream.map(|answers| tested(machine, "sha3 stream", answers)));
+            }
+        }
+        Err(why) => tests.push(tested(Machine::Portable, "sha3", Err(why))),
     }
     match blocks::Known::read() {
         Ok(ciphers) => {

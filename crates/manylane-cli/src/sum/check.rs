@@ -7,11 +7,12 @@ use std::{
     ops::ControlFlow,
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use manylane::hash::Digest;
 use manylane_cli::lines::{self, Entry, Kind, Malformed};
-use manylane_engine::{Done, Engine, Function, Progress, Source};
+use manylane_engine::{Done, Engine, Function, Progress, ReadAt, Source};
 
 use super::{
     algorithm::Choice,
@@ -185,6 +186,10 @@ impl Source for Listed<'_> {
 
     fn open_len(&self, reader: &Reader) -> Option<u64> {
         self.input.open_len(reader)
+    }
+
+    fn at_any_offset(&self, reader: &Reader) -> Option<Arc<dyn ReadAt>> {
+        self.input.at_any_offset(reader)
     }
 
     fn opens_again(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::Item;
+use super::{Item, tree};
 use crate::Source;
 
 /// Length from which a source starts before shorter ones that came first: one that takes a lane
@@ -113,6 +113,11 @@ impl<S: Source> Queues<S> {
     pub(super) fn left(&self, usual: f64) -> (f64, usize) {
         let count = self.brief.len() + self.short.len() + self.long.len() + self.huge.len();
         (self.bytes as f64 + self.unknown as f64 * usual, count)
+    }
+
+    /// Whether one that has not been begun may be long enough for several workers.
+    pub(super) fn may_be_long(&self) -> bool {
+        self.unknown > 0 || self.bytes >= tree::LONG
     }
 
     /// Whether any source has said how long it is.

@@ -3,19 +3,25 @@
 use std::{
     io::{self, Read},
     panic::resume_unwind,
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::Duration,
 };
 
-use manylane::hash::Hasher;
+use manylane::hash::{self, Hasher};
 use zeroize::Zeroize;
 
-use super::{Deliver, Item, Run};
-use crate::{Done, Source};
+use super::{
+    Deliver, Item, Run,
+    tree::{self, Tree},
+};
+use crate::{Done, ReadAt, Source};
 
 /// Bytes read at a time.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = tree::PIECE;
 
 /// Buffers between the thread that reads and the one that hashes.
 const PIECES: usize = 3;
@@ -115,6 +121,16 @@ impl<S: Source> Stream<S> {
             },
         };
         let Begun { mut reader, mut state, mut len, known } = begun;
+        if let Some(kind) = run.function.tree()
+            && run.threads > 1
+            && known.is_some_and(|known| known.saturating_sub(len) >= tree::LONG)
+        {
+            let at = source.at_any_offset(&reader);
+            let begun = TreeBegun { reader, state, len, at };
+            let read = ring.share(kind, begun, run, thread)?;
+            let result = read.and_then(|(state, len)| run.summary(state.finish(), len));
+            return (!run.stopped()).then_some(Done { index, source, result });
+        }
         let left = known.unwrap_or(u64::MAX).saturating_sub(len);
         let mut take = |piece: &[u8]| {
             state.update(piece);
@@ -135,7 +151,69 @@ impl<S: Source> Stream<S> {
     }
 }
 
+/// A source that several workers are to hash together.
+struct TreeBegun<R> {
+    reader: R,
+    state: Hasher,
+    len: u64,
+    at: Option<Arc<dyn ReadAt>>,
+}
+
 impl Ring {
+    /// Hashes a source together with all workers that have time; nothing if the run is abandoned meanwhile.
+    fn share<S: Source, I>(
+        &mut self,
+        kind: hash::Tree,
+        begun: TreeBegun<S::Reader>,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+    ) -> Option<io::Result<(Hasher, u64)>> {
+        let TreeBegun { mut reader, mut state, mut len, at } = begun;
+        // Up to the end of a chunk, and the first one in any case.
+        let chunk = hash::Tree::CHUNK_LEN;
+        let missing = (chunk - len as usize % chunk) % chunk;
+        let missing = if len == 0 { chunk } else { missing };
+        self.have(1);
+        let (filled, end) = fill(&mut reader, &mut self.buffers[0][..missing]);
+        self.used = self.used.max(filled);
+        state.update(&self.buffers[0][..filled]);
+        len += filled as u64;
+        run.progress.add(filled as u64, 0);
+        if let Some(end) = end {
+            drop(reader);
+            run.closed();
+            return Some(end.map(|()| (state, len)));
+        }
+        let tree = Arc::new(Tree::new(kind, state, len, reader, at));
+        run.share(&tree);
+        self.help(&tree, run, thread);
+        let finished = tree.finish(&mut || {
+            thread.deliver();
+            !run.stopped()
+        });
+        run.keep(&tree);
+        run.closed();
+        finished
+    }
+
+    /// Takes part in hashing a source, as long as there is something to do.
+    pub(super) fn help<S: Source, I>(
+        &mut self,
+        tree: &Tree<S::Reader>,
+        run: &Run<S, I>,
+        thread: &mut impl Deliver,
+    ) {
+        self.have(1);
+        let mut used = 0;
+        tree.work(&mut self.buffers[0], &mut |bytes| {
+            used = used.max(bytes);
+            run.progress.add(bytes as u64, 0);
+            thread.deliver();
+            !run.stopped()
+        });
+        self.used = self.used.max(used);
+    }
+
     /// Reads to the end, or until `take` declines.
     fn read(
         &mut self,

@@ -63,6 +63,16 @@ impl Midstate {
         }
     }
 
+    /// Goes on over `more`.
+    pub(super) fn absorb(&mut self, more: &[u8]) {
+        match self {
+            Midstate::Sm3(state) => state.absorb(more, sm3::dispatch::Stream::best()),
+            Midstate::Sha3(state) => {
+                state.absorb(more, sha3::dispatch::Stream::best());
+            }
+        }
+    }
+
     /// The digest of the prefix followed by `message`, into `out`.
     ///
     /// # Panics
@@ -167,14 +177,12 @@ impl From<Algorithm> for Midstate {
 /// # Errors
 /// [`Error::OutputLength`] unless `out` has [`digest_len`](Midstate::digest_len) bytes for each message.
 pub fn hash_many(start: &Midstate, messages: &Messages, out: &mut [u8]) -> Result<(), Error> {
+    let expected = messages.len().saturating_mul(start.digest_len());
+    if out.len() != expected {
+        return Err(Error::OutputLength { expected, got: out.len() });
+    }
     match start {
-        Midstate::Sm3(start) => {
-            let (digests, rest) = out.as_chunks_mut();
-            if !rest.is_empty() {
-                return Err(Error::OutputLength { expected: messages.len(), got: digests.len() });
-            }
-            sm3::hash_many_after(start, messages, digests)
-        }
+        Midstate::Sm3(start) => sm3::hash_many_after(start, messages, out.as_chunks_mut().0),
         Midstate::Sha3(start) => sha3::hash_many_after(start, messages, b"", out),
     }
 }
