@@ -84,7 +84,7 @@ fn panel(area: &Area, axis: &Axis, lengths: &[usize], lines: &[Line]) -> Drawn {
     let least = if axis.powers { all().fold(f64::INFINITY, f64::min) } else { 0.0 };
     let margin = 0.06 * (most - least).max(0.1);
     // Room at the right for the legend.
-    let right = (lengths.len() as f64 - 1.0).max(1.0) * 1.55;
+    let right = (lengths.len() as f64 - 1.0).max(1.0) * 1.8;
     let low = if axis.powers { least - margin } else { 0.0 };
     let mut chart = ChartBuilder::on(area)
         .caption(axis.title, ("mono", 20))
