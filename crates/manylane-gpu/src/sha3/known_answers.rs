@@ -197,7 +197,7 @@ impl Plan {
             }
             let initial = prefix_len == 0 && len < rate;
             let output_len = function.output_len();
-            if initial && output_len % 4 == 0 && output_len as u32 <= short_output(rate) {
+            if initial && output_len.is_multiple_of(4) && output_len as u32 <= short_output(rate) {
                 let choice = Choice::Short { data, stride, len: len as u32 };
                 self.push(short, choice, &start, messages, want.clone());
             }
