@@ -63,6 +63,14 @@ impl Midstate {
         }
     }
 
+    /// Goes on over `more`, in place.
+    pub(super) fn update(&mut self, more: &[u8]) {
+        match self {
+            Midstate::Sm3(state) => state.update(more),
+            Midstate::Sha3(state) => state.update(more),
+        }
+    }
+
     /// The digest of the prefix followed by `message`, into `out`.
     ///
     /// # Panics
