@@ -265,7 +265,7 @@ unsafe fn shear(mut a: [__m512i; 5], by: usize) -> [__m512i; 5] {
     for bit in [1, 2, 4] {
         let mut lanes = 0;
         for l in 0..5 {
-            if by * l % 5 & bit != 0 {
+            if (by * l % 5) & bit != 0 {
                 lanes |= 1 << l;
             }
         }
