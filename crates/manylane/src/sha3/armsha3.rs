@@ -7,7 +7,7 @@
 //! stream in general registers about as long. So only Apple's choose this machine.
 #![allow(unsafe_code)]
 
-use ::core::arch::aarch64::*;
+use ::core::arch::{aarch64::*, asm};
 
 use super::{
     Kernel, Machine,
@@ -24,6 +24,23 @@ const KERNEL: Kernel = Kernel::new("sha3/armsha3", Machine::ArmSha3);
 
 /// Its name says which of the two algorithms ran.
 const STATE_KERNEL: Kernel = Kernel::new("sha3/armsha3-state", Machine::ArmSha3);
+
+/// One of the instructions. The intrinsics would be calls: their features are not those of the
+/// functions of [`Vector`], which only are inlined where these are enabled.
+macro_rules! instruction {
+    ($code:literal, $($operand:expr),+ $(; $count:ident)?) => {{
+        let result: uint64x2_t;
+        asm!(
+            ".arch_extension sha3",
+            $code,
+            $(in(vreg) $operand,)+
+            $($count = const $count,)?
+            out = lateout(vreg) result,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+        result
+    }};
+}
 
 /// The functions of [`Vector`] that do not depend on how many words of a register are used.
 macro_rules! operations {
@@ -44,17 +61,32 @@ macro_rules! operations {
         #[inline(always)]
         unsafe fn xor3(self, y: Self, z: Self) -> Self {
             // SAFETY: the caller's proof.
-            $vector(unsafe { veor3q_u64(self.0, y.0, z.0) })
+            unsafe {
+                $vector(instruction!(
+                    "eor3 {out:v}.16b, {0:v}.16b, {1:v}.16b, {2:v}.16b",
+                    self.0, y.0, z.0
+                ))
+            }
         }
         #[inline(always)]
         unsafe fn chi(self, y: Self, z: Self) -> Self {
             // SAFETY: the caller's proof.
-            $vector(unsafe { vbcaxq_u64(self.0, z.0, y.0) })
+            unsafe {
+                $vector(instruction!(
+                    "bcax {out:v}.16b, {0:v}.16b, {1:v}.16b, {2:v}.16b",
+                    self.0, z.0, y.0
+                ))
+            }
         }
         #[inline(always)]
         unsafe fn effect(self, right: Self) -> Self {
             // SAFETY: the caller's proof.
-            $vector(unsafe { vrax1q_u64(self.0, right.0) })
+            unsafe {
+                $vector(instruction!(
+                    "rax1 {out:v}.2d, {0:v}.2d, {1:v}.2d",
+                    self.0, right.0
+                ))
+            }
         }
         #[inline(always)]
         unsafe fn theta(self, d: Self) -> Self {
@@ -64,7 +96,12 @@ macro_rules! operations {
         #[inline(always)]
         unsafe fn theta_rho<const N: i32, const RIGHT: i32>(self, d: Self) -> Self {
             // SAFETY: the caller's proof.
-            $vector(unsafe { vxarq_u64::<RIGHT>(self.0, d.0) })
+            unsafe {
+                $vector(instruction!(
+                    "xar {out:v}.2d, {0:v}.2d, {1:v}.2d, #{RIGHT}",
+                    self.0, d.0; RIGHT
+                ))
+            }
         }
     };
 }
