@@ -96,7 +96,7 @@ mod tests {
             Function::SHAKE128.with_output_len(400),
             Function::turboshake256(0x1f),
         ];
-        let message: Vec<u8> = (0..500_u32).map(|i| (i * i >> 3) as u8).collect();
+        let message: Vec<u8> = (0..500_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for function in functions {
             let rate = function.rate();
             for len in [0, 1, 40, rate - 1, rate, rate + 1, 2 * rate, 500] {
