@@ -189,6 +189,10 @@ impl<'a> Batch<'a> {
         out: &mut [u8],
     ) -> Option<Kernel> {
         let count = self.messages.len();
+        if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(count)) {
+            // To lay out lanes takes as long as a permutation.
+            return self.one_by_one(0, stream, out);
+        }
         let len = self.messages.get(0).len();
         if self.messages.is_strided() || (1..count).all(|i| self.messages.get(i).len() == len) {
             return self.hash_equal(lanes, stream, out);
@@ -203,6 +207,14 @@ impl<'a> Batch<'a> {
         }
         order.sort_unstable();
         self.hash_unequal(lanes, stream, order, out)
+    }
+
+    /// The messages from `first` on that `out` has room for, each in a stream of its own.
+    fn one_by_one(&self, first: usize, stream: Stream, out: &mut [u8]) -> Option<Kernel> {
+        let outputs = out.chunks_exact_mut(self.function().output_len());
+        let one =
+            |(index, out)| self.start.finish_on([self.messages.get(index), self.foot], out, stream);
+        (first..).zip(outputs).map(one).last()
     }
 
     /// Puts a message into a lane, at its first blocks.
@@ -367,11 +379,7 @@ impl<'a> Batch<'a> {
             let first = group * L;
             let active = L.min(count - first);
             if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(active)) {
-                for (index, out) in (first..).zip(out.chunks_exact_mut(output_len)) {
-                    let message = self.messages.get(index);
-                    let alone = self.start.finish_on([message, self.foot], out, stream);
-                    kernel = kernel.or(Some(alone));
-                }
+                kernel = kernel.or(self.one_by_one(first, stream, out));
                 continue;
             }
             // Lanes past the last message repeat it.
