@@ -23,11 +23,11 @@ pub enum Machine {
     /// x86-64 with AES and PCLMULQDQ beside that: one AES block a register.
     Aesni,
     /// x86-64 with BMI1, BMI2 and AVX2: scalar rounds of one stream, message expansion in
-    /// vectors; SM2's arithmetic with MULX.
+    /// vectors; SHA-3's stream with RORX and ANDN; SM2's arithmetic with MULX.
     Bmi2,
-    /// x86-64 with AVX2: eight 32-bit lanes.
+    /// x86-64 with AVX2: eight 32-bit or four 64-bit lanes.
     Avx2,
-    /// x86-64 with AVX-512 F, BW and VL, AVX2 and BMI2: sixteen 32-bit lanes.
+    /// x86-64 with AVX-512 F, BW and VL, AVX2 and BMI2: sixteen 32-bit or eight 64-bit lanes.
     Avx512,
     /// x86-64 with VAES and VPCLMULQDQ beside AVX-512 F, BW and VL: four AES blocks a register.
     Vaes,
@@ -35,7 +35,7 @@ pub enum Machine {
     Gfni,
     /// x86-64 with AVX-512 IFMA beside that: eight 52-bit lanes of SM2's field.
     Ifma,
-    /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes.
+    /// AArch64 with Advanced SIMD: two groups of four 32-bit lanes, or two 64-bit lanes.
     Neon,
     /// AArch64 with the AES and PMULL instructions: one AES block a register.
     Armaes,

@@ -6,7 +6,7 @@
 //! | output for a stream | [`Sha3_256`] and others, with the RustCrypto [`Digest`] traits |
 //! | output of any length for a stream | [`Shake128`], [`TurboShake128`], [`CShake128`] and others, with the [`ExtendableOutput`] traits |
 //! | one long input in parallel | [`Kt128`], [`Kt256`], with the [`ExtendableOutput`] traits |
-//! | KMAC | [`Kmac128`], [`Kmac256`] |
+//! | KMAC | [`Kmac128`], [`Kmac256`]; of many messages, [`tag_many`](Kmac::tag_many) |
 //! | HMAC-SHA3 | [`HmacSha3_256`] and others, with the RustCrypto `Mac` traits |
 //! | outputs for many messages | [`hash_many`]; with a common prefix, [`hash_many_after`] |
 //! | many streams, fed block by block | [`Lanes`] |

@@ -325,6 +325,15 @@ fn short_tags_are_never_right() {
     }
 }
 
+/// No messages have no tags, however long these are.
+#[test]
+fn tags_of_no_messages() {
+    let kmac = Kmac128::new(&[1; 16], b"");
+    for len in [0, 32, usize::MAX / 8 + 1, usize::MAX] {
+        assert_eq!(kmac.tag_many(&Messages::slices(&[]), len, &mut []), Ok(()), "{len}");
+    }
+}
+
 #[test]
 fn kmac_begins_again_under_the_same_key() {
     let mut kmac = Kmac256::new(&[1; 32], b"customization");

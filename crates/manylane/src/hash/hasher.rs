@@ -52,7 +52,7 @@ impl Hasher {
     /// Goes on over `piece`.
     pub fn update(&mut self, piece: &[u8]) {
         match &mut self.state {
-            State::Chain(state) => state.absorb(piece),
+            State::Chain(state) => state.update(piece),
             State::Kt128(state) => state.update(piece),
             State::Kt256(state) => state.update(piece),
         }
@@ -61,13 +61,28 @@ impl Hasher {
     /// The digest.
     ///
     /// # Panics
-    /// If it has more than [`MAX_DIGEST_LEN`](super::MAX_DIGEST_LEN) bytes.
+    /// If it has more than [`MAX_DIGEST_LEN`](super::MAX_DIGEST_LEN) bytes:
+    /// [`finish_into`](Self::finish_into) is for these.
     pub fn finish(self) -> Digest {
-        Digest::written(self.digest_len, |out| match self.state {
+        Digest::written(self.digest_len, |out| self.finish_into(out))
+    }
+
+    /// The digest of any length, into `out`.
+    ///
+    /// # Panics
+    /// Unless `out.len() == self.digest_len()`.
+    pub fn finish_into(self, out: &mut [u8]) {
+        assert_eq!(out.len(), self.digest_len, "room for a digest");
+        match self.state {
             State::Chain(state) => state.finish(b"", out),
             State::Kt128(state) => state.finalize(out),
             State::Kt256(state) => state.finalize(out),
-        })
+        }
+    }
+
+    /// Bytes of the digest.
+    pub fn digest_len(&self) -> usize {
+        self.digest_len
     }
 
     /// Goes on as if the chunks of a [tree](super::Tree) had been fed whose chaining values these are.

@@ -1,7 +1,10 @@
 //! Many streams of one function, advanced together.
 
 use super::{Digest, Midstate};
-use crate::{sha3, sm3};
+use crate::{
+    ct::{wipe_long_words, wipe_words},
+    sha3, sm3,
+};
 
 /// As many streams of one function as the machine has lanes: for callers that feed blocks as they arrive.
 ///
@@ -73,9 +76,17 @@ impl Lanes {
     /// If `lane >= self.count()`, or no message has so many blocks.
     pub fn midstate(&self, lane: usize, blocks: u64) -> Midstate {
         match &self.state {
-            State::Sm3(lanes) => sm3::Midstate::from_parts(&lanes.get(lane), blocks).into(),
+            State::Sm3(lanes) => {
+                let mut v = lanes.get(lane);
+                let midstate = sm3::Midstate::from_parts(&v, blocks);
+                wipe_words(&mut v);
+                midstate.into()
+            }
             State::Sha3(lanes, function) => {
-                sha3::Midstate::from_parts(*function, &lanes.get(lane), blocks).into()
+                let mut a = lanes.get(lane);
+                let midstate = sha3::Midstate::from_parts(*function, &a, blocks);
+                wipe_long_words(&mut a);
+                midstate.into()
             }
         }
     }

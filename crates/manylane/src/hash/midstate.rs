@@ -63,13 +63,11 @@ impl Midstate {
         }
     }
 
-    /// Goes on over `more`.
-    pub(super) fn absorb(&mut self, more: &[u8]) {
+    /// Goes on over `more`, in place.
+    pub(super) fn update(&mut self, more: &[u8]) {
         match self {
-            Midstate::Sm3(state) => state.absorb(more, sm3::dispatch::Stream::best()),
-            Midstate::Sha3(state) => {
-                state.absorb(more, sha3::dispatch::Stream::best());
-            }
+            Midstate::Sm3(state) => state.update(more),
+            Midstate::Sha3(state) => state.update(more),
         }
     }
 

@@ -47,10 +47,12 @@ impl Function {
     /// SHAKE256 (FIPS 202, clause 6.2): 64 bytes unless told otherwise.
     pub const SHAKE256: Function = Function::xof(136, 0x1f, Rounds::TwentyFour, 64);
     /// The sponge of cSHAKE128 (SP 800-185, clause 3.3) with a name or a customization, whose
-    /// encoding is the prefix of every message: 32 bytes unless told otherwise.
+    /// encoding is the prefix of every message: 32 bytes unless told otherwise. Nothing but
+    /// [`Midstate::customized`](super::Midstate::customized) puts that prefix there.
     pub const CSHAKE128: Function = Function::xof(168, 0x04, Rounds::TwentyFour, 32);
     /// The sponge of cSHAKE256 (SP 800-185, clause 3.3) with a name or a customization, whose
-    /// encoding is the prefix of every message: 64 bytes unless told otherwise.
+    /// encoding is the prefix of every message: 64 bytes unless told otherwise. Nothing but
+    /// [`Midstate::customized`](super::Midstate::customized) puts that prefix there.
     pub const CSHAKE256: Function = Function::xof(136, 0x04, Rounds::TwentyFour, 64);
 
     /// TurboSHAKE128 (RFC 9861, clause 2) with a domain separation byte: 32 bytes unless told

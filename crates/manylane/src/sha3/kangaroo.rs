@@ -60,7 +60,7 @@ const MAX_VALUE_LEN: usize = 64;
 /// ```
 #[derive(Clone)]
 pub struct Kt<const RATE: usize> {
-    customization: Box<[u8]>,
+    customization: Zeroizing<Box<[u8]>>,
     node: Node<RATE>,
 }
 
@@ -79,8 +79,7 @@ impl<const RATE: usize> Kt<RATE> {
 
     /// A hasher with a customization string, which may be empty.
     pub fn new(customization: &[u8]) -> Self {
-        let node = Node::new(Cell::best(), Some(Stream::best()));
-        Kt { customization: customization.into(), node }
+        Kt::of(customization, Node::new(Cell::best(), Some(Stream::best())))
     }
 
     /// A hasher whose leaves the lanes of one machine take, for tests and comparisons.
@@ -88,8 +87,11 @@ impl<const RATE: usize> Kt<RATE> {
     /// # Errors
     /// [`Error::Unavailable`] if the machine has no kernel for lanes, or this processor lacks it.
     pub fn new_on(machine: Machine, customization: &[u8]) -> Result<Self, Error> {
-        let node = Node::new(Cell::on(machine)?, None);
-        Ok(Kt { customization: customization.into(), node })
+        Ok(Kt::of(customization, Node::new(Cell::on(machine)?, None)))
+    }
+
+    fn of(customization: &[u8], node: Node<RATE>) -> Self {
+        Kt { customization: Zeroizing::new(customization.into()), node }
     }
 
     /// The kernel that hashed the last leaves, as it named itself; none before the first.
@@ -155,6 +157,7 @@ impl<const RATE: usize> Kt<RATE> {
             foot.len() <= MAX_FOOT && messages.get(index).len() + foot.len() <= KT_CHUNK_LEN
         };
         let single = Midstate::new(Node::<RATE>::SINGLE.with_output_len(output_len));
+        let mut long = None;
         let mut from = 0;
         while from < messages.len() {
             let run = (from..messages.len()).take_while(|&index| is_single(index)).count();
@@ -163,9 +166,9 @@ impl<const RATE: usize> Kt<RATE> {
             if run > 0 {
                 many::hash_many_after(&single, &messages.range(from, to), &foot, out)?;
             } else {
-                let mut kt = Kt::<RATE>::new(customization);
+                let kt = long.get_or_insert_with(|| Kt::<RATE>::new(customization));
                 kt.update(messages.get(from));
-                kt.finalize(out);
+                kt.finalize_xof_reset().read(out);
             }
             from = to;
         }
@@ -213,7 +216,7 @@ impl<const RATE: usize> ExtendableOutputReset for Kt<RATE> {
 impl<const RATE: usize> Reset for Kt<RATE> {
     /// Back to the beginning, with the same customization.
     fn reset(&mut self) {
-        self.node = Node::new(self.node.cell, self.node.stream);
+        self.node.reset();
     }
 }
 
@@ -256,7 +259,7 @@ struct Node<const RATE: usize> {
     /// Chaining values absorbed.
     leaves: u64,
     /// Chunks, the last of which may be incomplete, fewer than there are lanes.
-    waiting: Zeroizing<Vec<u8>>,
+    waiting: Vec<u8>,
     cell: Cell,
     /// What takes leaves that are too few for the lanes; without it they take them all.
     stream: Option<Stream>,
@@ -282,11 +285,19 @@ impl<const RATE: usize> Node<RATE> {
             state: Midstate::new(Self::FINAL),
             first_left: KT_CHUNK_LEN,
             leaves: 0,
-            waiting: Zeroizing::default(),
+            waiting: Vec::new(),
             cell,
             stream,
             kernel: None,
         }
+    }
+
+    /// Back to the beginning, with the memory that it has.
+    fn reset(&mut self) {
+        wipe_bytes(&mut self.waiting);
+        self.waiting.clear();
+        self.state = Midstate::new(Self::FINAL);
+        (self.first_left, self.leaves, self.kernel) = (KT_CHUNK_LEN, 0, None);
     }
 
     fn update(&mut self, data: &[u8]) {
@@ -315,8 +326,9 @@ impl<const RATE: usize> Node<RATE> {
     /// vector that grows does not wipe what it leaves.
     fn keep(&mut self, data: &[u8], group: usize) {
         if data.len() > self.waiting.capacity() - self.waiting.len() {
-            let mut waiting = Zeroizing::new(Vec::with_capacity(group));
+            let mut waiting = Vec::with_capacity(group);
             waiting.extend_from_slice(&self.waiting);
+            wipe_bytes(&mut self.waiting);
             self.waiting = waiting;
         }
         self.waiting.extend_from_slice(data);
@@ -378,6 +390,14 @@ impl<const RATE: usize> Node<RATE> {
             self.state.absorb(&[0xff, 0xff], stream);
         }
         XofOutput::new(&mut self.state, Stream::best())
+    }
+}
+
+impl<const RATE: usize> Drop for Node<RATE> {
+    /// Whatever has left `waiting` was wiped then, so that nothing is in the rest of its memory.
+    fn drop(&mut self) {
+        wipe_bytes(&mut self.waiting);
+        self.waiting.clear();
     }
 }
 

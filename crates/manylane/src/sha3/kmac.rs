@@ -70,6 +70,10 @@ impl<const RATE: usize> Kmac<RATE> {
     /// Whether `tag` is the tag of its length of all that was absorbed: in a time that lengths alone
     /// decide.
     ///
+    /// Every length from 4 bytes on is taken, and a tag of n bytes is guessed with probability
+    /// 2⁻⁸ⁿ. So where a stranger sends the tag, compare its length with the one agreed upon first;
+    /// `Mac::verify_slice` takes the traits' length alone.
+    ///
     /// # Errors
     /// [`MacError`] if it is not, or has fewer than 4 bytes, the least that SP 800-185, clause
     /// 8.4.2, allows.
@@ -133,8 +137,10 @@ impl<const RATE: usize> Kmac<RATE> {
         tag_len: usize,
         out: &mut [u8],
     ) -> Result<Option<Kernel>, Error> {
-        let start = self.state.clone().with_output_len(tag_len);
-        let foot = right_encode(8 * tag_len as u64);
+        let mut start = self.state.clone();
+        start.function = start.function.with_output_len(tag_len);
+        // As many bits as 64 do not hold are asked for in vain, or of no messages.
+        let foot = right_encode((tag_len as u64).saturating_mul(8));
         many::run(cell, stream, &start, messages, foot.as_bytes(), out)
     }
 

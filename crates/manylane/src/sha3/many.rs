@@ -92,7 +92,9 @@ pub(super) fn run(
         return Ok(None);
     }
     let mut kernel = None;
-    for (window, out) in out.chunks_mut(WINDOW * output_len).enumerate() {
+    // On a target of 32 bits, a window's outputs may be more than memory has.
+    let window_len = WINDOW.saturating_mul(output_len);
+    for (window, out) in out.chunks_mut(window_len).enumerate() {
         let from = window * WINDOW;
         let messages = messages.range(from, from + out.len() / output_len);
         let batch = Batch { start, messages, foot };
@@ -187,6 +189,10 @@ impl<'a> Batch<'a> {
         out: &mut [u8],
     ) -> Option<Kernel> {
         let count = self.messages.len();
+        if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(count)) {
+            // To lay out lanes takes as long as a permutation.
+            return self.one_by_one(0, stream, out);
+        }
         let len = self.messages.get(0).len();
         if self.messages.is_strided() || (1..count).all(|i| self.messages.get(i).len() == len) {
             return self.hash_equal(lanes, stream, out);
@@ -201,6 +207,14 @@ impl<'a> Batch<'a> {
         }
         order.sort_unstable();
         self.hash_unequal(lanes, stream, order, out)
+    }
+
+    /// The messages from `first` on that `out` has room for, each in a stream of its own.
+    fn one_by_one(&self, first: usize, stream: Stream, out: &mut [u8]) -> Option<Kernel> {
+        let outputs = out.chunks_exact_mut(self.function().output_len());
+        let one =
+            |(index, out)| self.start.finish_on([self.messages.get(index), self.foot], out, stream);
+        (first..).zip(outputs).map(one).last()
     }
 
     /// Puts a message into a lane, at its first blocks.
@@ -260,11 +274,11 @@ impl<'a> Batch<'a> {
             if to < len { (Segment::Output(to), 1) } else { (Segment::Idle, 0) };
     }
 
-    /// Takes a message with blocks left to its end in a stream of its own.
+    /// Takes a message with blocks left to its end in a stream of its own, whose state is wiped then.
     fn finish_alone(
         &self,
         stream: Stream,
-        mut a: [u64; 25],
+        a: &mut [u64; 25],
         lane: &mut Lane<'a>,
         scratch: &mut Scratch,
         out: &mut [u8],
@@ -273,11 +287,11 @@ impl<'a> Batch<'a> {
         let mut kernel = None;
         while lane.left > 0 {
             let blocks = lane.at_hand(rate, scratch);
-            kernel = Some(stream.absorb(&mut a, rounds, rate, blocks));
+            kernel = Some(stream.absorb(a, rounds, rate, blocks));
             lane.left = 0;
-            self.advance(lane, scratch, out, |out| write_bytes(&a, out));
+            self.advance(lane, scratch, out, |out| write_bytes(a, out));
         }
-        wipe_long_words(&mut a);
+        wipe_long_words(a);
         kernel
     }
 
@@ -304,7 +318,7 @@ impl<'a> Batch<'a> {
             if cut.body_end == 0 {
                 pad(&mut start);
             }
-            return self.in_step(lanes, stream, start, out, |state, messages| {
+            let kernel = self.in_step(lanes, stream, &start, out, |state, messages| {
                 if cut.body_end > 0 {
                     let bodies = messages.map(|message| &message[..cut.body_end]);
                     lanes.absorb_lanes(state, rounds, rate, &bodies);
@@ -318,9 +332,12 @@ impl<'a> Batch<'a> {
                     }
                 }
             });
+            start.wipe();
+            return kernel;
         }
-        let mut scratch = [self.around(&cut); L];
-        let kernel = self.in_step(lanes, stream, start, out, |state, messages| {
+        let mut scratch = [Scratch::EMPTY; L];
+        scratch.iter_mut().for_each(|scratch| self.lay_around(&cut, scratch));
+        let kernel = self.in_step(lanes, stream, &start, out, |state, messages| {
             if cut.head > 0 {
                 for (scratch, message) in scratch.iter_mut().zip(messages) {
                     scratch.head[rate - cut.head..rate].copy_from_slice(&message[..cut.head]);
@@ -339,6 +356,7 @@ impl<'a> Batch<'a> {
             let tails = scratch.each_ref().map(|s| &s.tail[..rate * s.tail_blocks]);
             lanes.absorb_lanes(state, rounds, rate, &tails)
         });
+        start.wipe();
         Scratch::wipe(&mut scratch);
         kernel
     }
@@ -349,28 +367,24 @@ impl<'a> Batch<'a> {
         &self,
         lanes: impl Lanes<L>,
         stream: Option<Stream>,
-        mut start: State<L>,
+        start: &State<L>,
         out: &mut [u8],
         mut absorb: impl FnMut(&mut State<L>, [&[u8]; L]) -> Kernel,
     ) -> Option<Kernel> {
         let (rate, rounds) = (self.function().rate(), self.function().permutation());
         let (count, output_len) = (self.messages.len(), self.function().output_len());
-        let mut state = start;
+        let mut state = *start;
         let mut kernel = None;
-        for (group, out) in out.chunks_mut(L * output_len).enumerate() {
+        for (group, out) in out.chunks_mut(L.saturating_mul(output_len)).enumerate() {
             let first = group * L;
             let active = L.min(count - first);
             if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(active)) {
-                for (index, out) in (first..).zip(out.chunks_exact_mut(output_len)) {
-                    let message = self.messages.get(index);
-                    let alone = self.start.finish_on([message, self.foot], out, stream);
-                    kernel = kernel.or(Some(alone));
-                }
+                kernel = kernel.or(self.one_by_one(first, stream, out));
                 continue;
             }
             // Lanes past the last message repeat it.
             let message = |lane: usize| self.messages.get(first + lane.min(active - 1));
-            state = start;
+            state = *start;
             kernel = Some(absorb(&mut state, ::core::array::from_fn(message)));
             for from in (0..output_len).step_by(rate) {
                 if from > 0 {
@@ -382,7 +396,6 @@ impl<'a> Batch<'a> {
                 }
             }
         }
-        start.wipe();
         state.wipe();
         kernel
     }
@@ -400,14 +413,13 @@ impl<'a> Batch<'a> {
         words
     }
 
-    /// The blocks around the first message, whose bytes those of the others replace.
-    fn around(&self, cut: &Cut) -> Scratch {
+    /// Puts the blocks around the first message into a lane's, for other messages' bytes to replace
+    /// that one's.
+    fn lay_around(&self, cut: &Cut, scratch: &mut Scratch) {
         let (rest, message) = (self.start.rest(), self.messages.get(0));
-        let mut scratch = Scratch::EMPTY;
         scratch.head[..rest.len()].copy_from_slice(rest);
         let parts = [&rest[..cut.before], &message[cut.body_end..], self.foot];
         scratch.tail_blocks = pad_parts(self.function(), parts, &mut scratch.tail);
-        scratch
     }
 
     /// Messages of any lengths, taken in `order` (the low half of each key is an index).
@@ -465,7 +477,8 @@ impl<'a> Batch<'a> {
         }
         for (i, lane) in lanes.iter_mut().enumerate() {
             if let (Some(stream), true) = (stream, lane.left > 0) {
-                let alone = self.finish_alone(stream, state.get(i), lane, &mut scratch[i], out);
+                let mut a = state.get(i);
+                let alone = self.finish_alone(stream, &mut a, lane, &mut scratch[i], out);
                 ran = ran.or(alone);
             }
         }

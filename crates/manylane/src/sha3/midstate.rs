@@ -114,6 +114,11 @@ impl Midstate {
         next
     }
 
+    /// Goes on over `more`, in place.
+    pub(crate) fn update(&mut self, more: &[u8]) {
+        self.absorb(more, Stream::best());
+    }
+
     /// The output for the prefix followed by `message`.
     ///
     /// # Panics

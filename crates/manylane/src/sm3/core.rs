@@ -233,6 +233,11 @@ impl Midstate {
         next
     }
 
+    /// Goes on over `more`, in place.
+    pub(crate) fn update(&mut self, more: &[u8]) {
+        self.absorb(more, Stream::best());
+    }
+
     /// The digest of the prefix followed by `message`.
     pub fn finish(&self, message: &[u8]) -> [u8; DIGEST_LEN] {
         self.finish_on(message, Stream::best()).0
