@@ -46,10 +46,11 @@ pub(crate) fn run() -> Result {
     let kernels = root().join("crates/manylane-gpu/kernels");
     let mut errors = Vec::new();
     for architecture in &ARCHITECTURES {
-        // What a block cipher must have is that it stays in registers.
+        // What a block cipher must have is that it stays in registers; SHA-3 has its rotations besides.
         let sources = [
             ("sm3.cu", PRODUCTS),
             ("comparators.cu", COMPARATORS),
+            ("sha3.cu", listing::SHA3),
             ("aes.cu", &[]),
             ("sm4.cu", &[]),
         ];

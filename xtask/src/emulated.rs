@@ -10,8 +10,18 @@ use std::{
 use crate::{Result, cargo, output_of, root, steps::Steps, target_dir};
 
 /// Tests of `manylane-gpu` that run kernels.
-const TESTS: [&str; 7] =
-    ["sm3", "sm3_hip", "comparators", "ring", "block", "block_hip", "block_ring"];
+const TESTS: [&str; 10] = [
+    "sm3",
+    "sm3_hip",
+    "comparators",
+    "sha3",
+    "sha3_hip",
+    "sha3_comparators",
+    "ring",
+    "block",
+    "block_hip",
+    "block_ring",
+];
 
 /// The kernels' function that writes a digest, and a byte behind it written as it was: digests stay
 /// right, but the last one's neighbour is not the kernel's.

@@ -8,7 +8,8 @@ use std::{env, error::Error};
 
 use manylane::sha3::{Function, Midstate};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, Event, Gpu, Layout, Sha3, Stream, Workspace,
+    DeviceBuffer, DeviceId, DeviceMessages, Event, Gpu, Layout, Sha3, Sha3Comparator,
+    Sha3Comparators, Stream, Workspace,
 };
 
 type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
@@ -142,6 +143,38 @@ impl Bench {
         Ok(())
     }
 
+    /// SHA3-256 as others compute it.
+    fn comparator(&mut self, which: Sha3Comparator, len: usize, count: usize) -> Result {
+        let comparators = Sha3Comparators::new(&self.gpu)?;
+        let shape = rows("SHA3-256", Function::SHA3_256, len);
+        let mut batch = self.batch(&shape)?;
+        batch.places.truncate(count);
+        batch.messages.count = batch.places.len();
+        let (begin, end) = (Event::timed(&self.gpu)?, Event::timed(&self.gpu)?);
+        let mut times = Vec::new();
+        for _ in 0..self.repeats {
+            for event in [&begin, &end] {
+                event.record(&self.stream)?;
+                let out = self.out.pointer();
+                // SAFETY: data and output are on the device, and synchronised below.
+                unsafe { comparators.hash_many(which, &self.stream, &batch.messages, out)? };
+            }
+            self.stream.synchronize()?;
+            times.push(f64::from(end.since(&begin)?) / 1e3);
+        }
+        self.check(&Midstate::new(shape.function), &batch)?;
+        times.sort_by(f64::total_cmp);
+        let (seconds, count) = (times[times.len() / 2], batch.places.len());
+        println!(
+            "{}: {len} B, {count} messages: {:9.3} ms, {:8.4} GB/s, {:8.5} G/s",
+            which.name(),
+            seconds * 1e3,
+            (count * len) as f64 / seconds / 1e9,
+            count as f64 / seconds / 1e9,
+        );
+        Ok(())
+    }
+
     fn time(&mut self, sha3: &Sha3, shape: &Shape, threads: Option<u32>) -> Result {
         let batch = self.batch(shape)?;
         let start = Midstate::new(shape.function);
@@ -202,6 +235,15 @@ fn main() -> Result {
         for threads in [64, 128] {
             bench.time(&sha3, shape, Some(threads))?;
         }
+    }
+    for (which, len, count) in [
+        (Sha3Comparator::BlockPerMessage, 8192, 1 << 16),
+        (Sha3Comparator::BlockPerMessage, 512, 1 << 20),
+        (Sha3Comparator::BlockPerMessage, 32, 1 << 22),
+        (Sha3Comparator::BlockPerMessage, 1 << 15, 1),
+        (Sha3Comparator::Serial, 1 << 15, 1),
+    ] {
+        bench.comparator(which, len, count)?;
     }
     Ok(())
 }

@@ -27,6 +27,7 @@ struct alignas(16) Vector {
 #define KERNEL(threads, resident)                                                                  \
     extern "C" __global__ void __launch_bounds__(threads, resident / threads)
 #define CONSTANT static __constant__ const
+// A constant that compilers take to be written from outside.
 #define OPAQUE_CONSTANT __constant__
 #define SHARED(type, name, count) __shared__ type name[count]
 // As many bytes as the launch asked for, 16-byte aligned.
@@ -76,6 +77,19 @@ DEVICE u32 shift_right(u32 x, u32 n) {
     return out;
 }
 
+// x >> S, 0 < S < 32, by the unit of doubles: x as a subnormal number, x * 2^-1074, times 2^1023 and plus
+// 2^(1 + S), rounded down. In a number of that size the last place is 2^(S - 51), so what stays
+// in the low word is x >> S.
+template <int S>
+DEVICE u32 shift_right_by_double(u32 x) {
+    u32 out;
+    asm("{ .reg .f64 n; .reg .b32 zero, high; mov.b32 zero, 0; mov.b64 n, {%1, zero};"
+        "  fma.rz.f64 n, n, 0d7FE0000000000000, %2; mov.b64 {%0, high}, n; }"
+        : "=r"(out)
+        : "r"(x), "d"(__longlong_as_double((0x400ll + S) << 52)));
+    return out;
+}
+
 // The four bytes of `high:low` from byte `from` (0…3) on, as a big-endian word: one PRMT.
 DEVICE u32 big_endian_selector(u32 from) { return 0x0123 + 0x1111 * from; }
 DEVICE u32 big_endian_word(u32 low, u32 high, u32 selector) {
@@ -91,17 +105,10 @@ DEVICE u32 multiply_add(u32 x, u32 y, u32 z) {
     asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(out) : "r"(x), "r"(y), "r"(z));
     return out;
 }
-DEVICE u32 multiply_high(u32 x, u32 y) { return __umulhi(x, y); }
 DEVICE void multiply_wide(u32 x, u32 y, u32 &low, u32 &high) {
     asm("{ .reg .b64 t; mul.wide.u32 t, %2, %3; mov.b64 {%0, %1}, t; }"
         : "=r"(low), "=r"(high)
         : "r"(x), "r"(y));
-}
-// The 64-bit sum of x * y and z_high:z_low.
-DEVICE void multiply_wide_add(u32 x, u32 y, u32 z_low, u32 z_high, u32 &low, u32 &high) {
-    asm("{ .reg .b64 t; mov.b64 t, {%4, %5}; mad.wide.u32 t, %2, %3, t; mov.b64 {%0, %1}, t; }"
-        : "=r"(low), "=r"(high)
-        : "r"(x), "r"(y), "r"(z_low), "r"(z_high));
 }
 
 DEVICE u32 load4(const u8 *at) { return __ldg(reinterpret_cast<const u32 *>(at)); }
@@ -151,7 +158,8 @@ DEVICE u32 opaque(u32 x) {
 #define DEVICE static __attribute__((device)) inline __attribute__((always_inline))
 #define DEVICE_METHOD __attribute__((device)) inline __attribute__((always_inline))
 #define KERNEL(threads, resident)                                                                            \
-    extern "C" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, threads)))
+    extern "C" __attribute__((global)) void __attribute__((amdgpu_flat_work_group_size(1, threads),    \
+                                                           amdgpu_waves_per_eu(2)))
 #define CONSTANT static __attribute__((constant)) const
 #define OPAQUE_CONSTANT static __attribute__((constant)) const
 #define SHARED(type, name, count) static __attribute__((shared)) type name[count]
@@ -215,13 +223,15 @@ DEVICE u32 rotate_left(u32 x) {
 DEVICE u32 xor3(u32 x, u32 y, u32 z) { return x ^ y ^ z; }
 DEVICE u32 choose(u32 x, u32 y, u32 z) { return z ^ (x & (y ^ z)); }
 DEVICE u32 majority(u32 x, u32 y, u32 z) { return choose(x ^ y, z, y); }
-// x ^ (~y & z)
-DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) { return choose(y, x, x ^ z); }
-
 // The high word of high:low << N, 0 < N < 32: the form in which LLVM finds v_alignbit_b32.
 template <int N>
 DEVICE u32 funnel_left(u32 high, u32 low) {
     return high << N | low >> (32 - N);
+}
+
+template <int S>
+DEVICE u32 shift_right_by_double(u32 x) {
+    return x >> S;
 }
 
 // Shifts by 32 and more give 0.
@@ -232,18 +242,10 @@ DEVICE u32 big_endian(u32 x) { return __builtin_bswap32(x); }
 
 // No pipe of these machines multiplies beside the additions.
 DEVICE u32 multiply_add(u32 x, u32 y, u32 z) { return x * y + z; }
-DEVICE u32 multiply_high(u32 x, u32 y) {
-    return static_cast<u32>(static_cast<u64>(x) * y >> 32);
-}
 DEVICE void multiply_wide(u32 x, u32 y, u32 &low, u32 &high) {
     const u64 product = static_cast<u64>(x) * y;
     low = static_cast<u32>(product);
     high = static_cast<u32>(product >> 32);
-}
-DEVICE void multiply_wide_add(u32 x, u32 y, u32 z_low, u32 z_high, u32 &low, u32 &high) {
-    const u64 sum = static_cast<u64>(x) * y + (static_cast<u64>(z_high) << 32 | z_low);
-    low = static_cast<u32>(sum);
-    high = static_cast<u32>(sum >> 32);
 }
 
 // The four bytes of `high:low` from bit `from` (a multiple of 8 under 32) on.
@@ -264,6 +266,19 @@ DEVICE u32 leading_zeros(u32 x) { return static_cast<u32>(__builtin_clz(x)); }
 #endif
 
 #if defined(MANYLANE_HIP)
+
+#ifdef __GFX9__
+#define ONLY_XOR2
+// x ^ (~y & z): a choice between 0 and z, then an exclusive or. LLVM takes one instruction more.
+DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) {
+    u32 kept;
+    asm("v_bfi_b32 %0, %1, 0, %2" : "=v"(kept) : "v"(y), "v"(z));
+    return x ^ kept;
+}
+#else
+// x ^ (~y & z)
+DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) { return xor3(x, z, y & z); }
+#endif
 
 // The same value, of which the compiler knows nothing.
 DEVICE u32 opaque(u32 x) {
@@ -297,6 +312,9 @@ DEVICE u32 permute(u32 low, u32 high) {
 #elif defined(MANYLANE_HOST)
 
 DEVICE u32 opaque(u32 x) { return x; }
+
+// x ^ (~y & z)
+DEVICE u32 xor_and_not(u32 x, u32 y, u32 z) { return x ^ (~y & z); }
 
 // The four bytes of `high:low` from byte `from` (0…3) on, as a big-endian word.
 DEVICE u32 big_endian_selector(u32 from) { return 8 * from; }

@@ -11,10 +11,13 @@ using keccak::Word;
 // The most threads a block may have.
 constexpr u32 BLOCK = 128;
 
-// Least threads that a multiprocessor must hold: what is left of its registers decides how many a
-// thread has, 80 with 768.
+// Least threads that a multiprocessor must hold, which leaves each 96 of its registers, or 128.
 #ifndef RESIDENT
-#define RESIDENT 768
+#ifdef BY_DOUBLES
+#define RESIDENT 512
+#else
+#define RESIDENT 640
+#endif
 #endif
 
 // The sponge before the first message byte: the state, in which `rest_len` bytes, under a block,

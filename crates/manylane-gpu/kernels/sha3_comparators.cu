@@ -83,7 +83,7 @@ comparator_sha3_block(const u8 *data, u64 stride, u64 len, u32, u8 *out) {
 }
 
 // A thread a message, of which there is one: how long a chain of blocks takes.
-KERNEL(sha3::MESSAGE_BLOCK, 32)
+KERNEL(sha3::MESSAGE_BLOCK, 640)
 comparator_sha3_serial(const u8 *data, u64 stride, u64 len, u32 count, u8 *out) {
     FOR_EACH_THREAD(t) {
         const u32 i = block_index() * block_size() + t;

@@ -46,8 +46,11 @@ const MULTIPLIER: &[u8] = include_bytes!("../ptx/sm3-multiplier.ptx.deflate");
 /// Plain additions.
 const PLAIN: &[u8] = include_bytes!("../ptx/sm3-plain.ptx.deflate");
 
-/// Rotations by the multiplier, as far as that pays.
+/// Half of iota by the multiplier.
 const SHA3_MULTIPLIER: &[u8] = include_bytes!("../ptx/sha3-multiplier.ptx.deflate");
+
+/// Half of every rotation by the unit of doubles.
+const SHA3_DOUBLES: &[u8] = include_bytes!("../ptx/sha3-doubles.ptx.deflate");
 
 /// Rotations by the shifter alone.
 const SHA3_PLAIN: &[u8] = include_bytes!("../ptx/sha3-plain.ptx.deflate");
@@ -68,7 +71,7 @@ static PASCAL: Tuning = Tuning {
 /// multiprocessor multiplies 32-bit integers on a pipe of its own, at the rate of the logic unit.
 /// `few`: 200,000 messages of 1 to 8192 bytes at 819 GB/s five at a time, 759 if not kept to any;
 /// 100,000 at 765 three at a time, 623; 300,000 at 834 and 842.
-static VOLTA: Tuning = Tuning {
+const VOLTA: Tuning = Tuning {
     blocks: Blocks { many: 128, rows: 256, short: 128, hmac: 128, bin: 512 },
     sha3_blocks: Sha3Blocks { many: 128, rows: 128, short: 128 },
     each: 4,
@@ -77,6 +80,11 @@ static VOLTA: Tuning = Tuning {
     sha3_ptx: SHA3_MULTIPLIER,
     hip_defines: &[],
 };
+
+/// Hopper. Measured (H100 SXM): it computes with doubles at the rate of the logic unit, so that these take a part
+/// of SHA-3's rotations. Ampere's A100 has half of that rate, Blackwell's B300 and all cards that are not for
+/// data centres next to none.
+static HOPPER: Tuning = Tuning { sha3_ptx: SHA3_DOUBLES, ..VOLTA };
 
 /// AMD and Hygon. Reasoned: 256 threads are four waves of 64, one for each SIMD of a compute unit.
 static HIP: Tuning = Tuning {
@@ -93,6 +101,7 @@ static HIP: Tuning = Tuning {
 pub(crate) fn tuning(info: &Info) -> &'static Tuning {
     match info.id.vendor {
         Vendor::Cuda if info.architecture.starts_with("sm_6") => &PASCAL,
+        Vendor::Cuda if info.architecture == "sm_90" => &HOPPER,
         Vendor::Cuda => &VOLTA,
         Vendor::Hip => &HIP,
     }

@@ -8,10 +8,13 @@ use manylane::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Gpu, Layout, Sha3, Stream, Vendor,
-    Workspace,
+    DeviceBuffer, DeviceId, DeviceMessages, DevicePointer, Error, Gpu, Layout, Sha3, Stream,
+    Vendor, Workspace,
 };
-use manylane_vectors::painted;
+use manylane_vectors::{
+    painted,
+    sha3::{Function as Name, Hash},
+};
 
 /// Readable behind what is uploaded, as `Sha3::hash_many` asks.
 const READABLE: usize = 16;
@@ -37,15 +40,22 @@ struct Bench {
     stream: Stream,
 }
 
+/// The second of the emulated devices is for faults.
+const FAULTY: u32 = 1;
+
+fn device(ordinal: u32) -> (Driver, Gpu) {
+    // `sha3_hip.rs` is this file under another name.
+    let (driver, vendor) = match env!("CARGO_CRATE_NAME") {
+        "sha3_hip" => (Driver::Hip, Vendor::Hip),
+        _ => (Driver::Cuda, Vendor::Cuda),
+    };
+    install(driver, "devices=2");
+    (driver, Gpu::open(DeviceId { vendor, ordinal }).unwrap())
+}
+
 impl Bench {
     fn new() -> Self {
-        // `sha3_hip.rs` is this file under another name.
-        let (driver, vendor) = match env!("CARGO_CRATE_NAME") {
-            "sha3_hip" => (Driver::Hip, Vendor::Hip),
-            _ => (Driver::Cuda, Vendor::Cuda),
-        };
-        install(driver, "");
-        let gpu = Gpu::open(DeviceId { vendor, ordinal: 0 }).unwrap();
+        let (_, gpu) = device(0);
         let sha3 = Sha3::new(&gpu).unwrap();
         let stream = Stream::new(&gpu).unwrap();
         Bench { gpu, sha3, stream }
@@ -99,6 +109,48 @@ fn expected(start: &Midstate, messages: &Messages) -> Vec<u8> {
     let mut out = vec![0; messages.len() * start.function().output_len()];
     sha3::hash_many_after(start, messages, &[], &mut out).unwrap();
     out
+}
+
+/// The function of a vector, with as much output as it has.
+fn function(v: &Hash) -> Function {
+    let domain = || v.domain.unwrap();
+    let function = match v.function {
+        Name::Sha3_224 => Function::SHA3_224,
+        Name::Sha3_256 => Function::SHA3_256,
+        Name::Sha3_384 => Function::SHA3_384,
+        Name::Sha3_512 => Function::SHA3_512,
+        Name::Keccak224 => Function::KECCAK_224,
+        Name::Keccak256 => Function::KECCAK_256,
+        Name::Keccak384 => Function::KECCAK_384,
+        Name::Keccak512 => Function::KECCAK_512,
+        Name::Shake128 => Function::SHAKE128,
+        Name::Shake256 => Function::SHAKE256,
+        Name::TurboShake128 => Function::turboshake128(domain()),
+        Name::TurboShake256 => Function::turboshake256(domain()),
+        other => panic!("{other:?} is no function of a message alone"),
+    };
+    let len = v.skip + v.output.len();
+    if function.is_xof() { function.with_output_len(len) } else { function }
+}
+
+#[test]
+fn vectors_at_any_alignment() {
+    let bench = Bench::new();
+    let vectors = manylane_vectors::sha3().hashes;
+    let short = vectors.iter().filter(|v| v.message.len() <= 1 << 16);
+    let mut count = 0;
+    for v in short {
+        let (message, start) = (v.message.get(), Midstate::new(function(v)));
+        for skip in [0, 5] {
+            let (_kept, data) = bench.upload(&message, skip);
+            let (len, stride) = (message.len() as u64, message.len() as u64);
+            let one = DeviceMessages { count: 1, layout: Layout::Strided { data, len, stride } };
+            let got = bench.hash(&start, &one, None);
+            assert_eq!(got[v.skip..], v.output, "{}, {len} bytes, {skip} skipped", v.source);
+        }
+        count += 1;
+    }
+    assert!(count > 20, "{count} vectors");
 }
 
 #[test]
@@ -175,6 +227,18 @@ fn random_messages_are_hashed_as_on_the_cpu() {
             assert_eq!(bench.hash(&start, &messages, Some(&mut workspace)), want, "{round}");
         }
     }
+}
+
+#[test]
+fn wrong_kernels_are_found_before_their_first_use() {
+    let (driver, gpu) = device(FAULTY);
+    for launch in [1, 8, 40] {
+        install(driver, &format!("flip_launch={launch}@{FAULTY}"));
+        let error = Sha3::new(&gpu).unwrap_err();
+        assert!(matches!(error, Error::WrongResult { .. }), "{launch}: {error}");
+    }
+    install(driver, &format!("flip_launch=0@{FAULTY}"));
+    Sha3::new(&gpu).unwrap();
 }
 
 #[test]

@@ -21,11 +21,15 @@ pub(super) struct Kernel {
 }
 
 /// The modules whose every function must be declared here.
-pub(super) const MODULES: [&str; 14] = [
+pub(super) const MODULES: [&str; 18] = [
     "manylane::aes::aesni::",
     "manylane::aes::vaes::",
     "manylane::ghash::pclmul::",
     "manylane::ghash::vpclmul::",
+    "manylane::sha3::avx2::",
+    "manylane::sha3::avx512::",
+    "manylane::sha3::bmi2::",
+    "manylane::sha3::body::",
     "manylane::sm2::ifma::",
     "manylane::sm3::avx2::",
     "manylane::sm3::avx512::",
@@ -61,6 +65,19 @@ const COUNTERS: &[Level] = &[ToSecret, Public, ToSecret, Public];
 /// `(state of the stream, state that the key stream starts from, counter, blocks, their number,
 /// direction)`.
 const BESIDE: &[Level] = &[ToSecret, ToSecret, Public, ToSecret, Public, Public];
+
+/// `(states, inputs, rounds, rate, blocks)`: addresses of the lanes' blocks, and how many there are.
+const SPONGES: &[Level] = &[ToSecret, ToAddresses, Public, Public, Public];
+
+/// `(state or states, rounds)`.
+const PERMUTATION: &[Level] = &[ToSecret, Public];
+
+/// What checks the lengths of the lanes' inputs and calls their kernel: `(kernel, states, rounds, rate,
+/// inputs)`, where the kernel's identity is the result.
+const fn leading_sponges(name: &'static str) -> Kernel {
+    let arguments = &[ToPublic, ToSecret, Public, Public, ToAddresses];
+    Kernel { name, arguments, spills: 16, calls: &[], inlined: true }
+}
 
 /// `(entry, table, index)`.
 const LOOKUP: &[Level] = &[ToAnything, ToPublic, Secret];
@@ -186,6 +203,21 @@ pub(super) const KERNELS: &[Kernel] = &[
     // message live on the stack by design.
     kernel("manylane::sm3::sse::compress", LANES, 96),
     kernel("manylane::sm3::sse::constant", CONSTANT, 10),
+    // Sixteen registers hold no more than a part of 25 words.
+    kernel("manylane::sha3::avx2::absorb_four", SPONGES, 108),
+    kernel("manylane::sha3::avx2::permute_four", PERMUTATION, 72),
+    kernel("manylane::sha3::avx512::absorb_eight", SPONGES, 42),
+    kernel("manylane::sha3::avx512::permute_eight", PERMUTATION, 15),
+    // `(state, blocks, rounds, rate, length)`.
+    kernel(
+        "manylane::sha3::avx512::state::absorb_blocks",
+        &[ToSecret, ToSecret, Public, Public, Public],
+        0,
+    ),
+    kernel("manylane::sha3::avx512::state::permute_state", PERMUTATION, 0),
+    // `(state, rounds, rate, blocks, length)`.
+    kernel("manylane::sha3::bmi2::absorb_blocks", &[ToSecret, Public, Public, ToSecret, Public], 0),
+    kernel("manylane::sha3::bmi2::permute_state", PERMUTATION, 0),
     kernel("manylane::sm3::avx2::compress", LANES, 172),
     kernel("manylane::sm3::avx2::constant", CONSTANT, 24),
     kernel("manylane::sm3::avx512::lanes", LANES, 7),
@@ -292,6 +324,8 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm4::gfni::ofb_xor::kernel", CHAINED, 2),
     kernel("manylane::sm4::gfni::cbc_mac::kernel", CHAINED, 2),
     kernel("manylane::sm4::gfni::cbc_places::kernel", STREAMS, 18),
+    leading_sponges("manylane::sha3::avx2::absorb_lanes"),
+    leading_sponges("manylane::sha3::avx512::absorb_lanes"),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 91] = [
+const UNSAFE: [&str; 99] = [
     "crates/manylane/src/aes/aesni.rs",
     "crates/manylane/src/aes/armaes.rs",
     "crates/manylane/src/aes/portable.rs",
@@ -70,12 +70,15 @@ const UNSAFE: [&str; 91] = [
     "crates/manylane-engine/src/runtime.rs",
     "crates/manylane-emulator/src/lib.rs",
     "crates/manylane-gpu/examples/block_rates.rs",
+    "crates/manylane-gpu/examples/sha3_rates.rs",
     "crates/manylane-gpu/src/aes.rs",
     "crates/manylane-gpu/src/block.rs",
     "crates/manylane-gpu/src/block_comparators.rs",
     "crates/manylane-gpu/src/block/known_answers.rs",
     "crates/manylane-gpu/src/block/ring.rs",
     "crates/manylane-gpu/src/comparators.rs",
+    "crates/manylane-gpu/src/known_answers.rs",
+    "crates/manylane-gpu/src/order.rs",
     "crates/manylane-gpu/src/ring/buffers.rs",
     "crates/manylane-gpu/src/ring/slot.rs",
     "crates/manylane-gpu/src/runtime.rs",
@@ -88,12 +91,17 @@ const UNSAFE: [&str; 91] = [
     "crates/manylane-gpu/src/runtime/library.rs",
     "crates/manylane-gpu/src/runtime/memory.rs",
     "crates/manylane-gpu/src/runtime/stream.rs",
+    "crates/manylane-gpu/src/sha3.rs",
+    "crates/manylane-gpu/src/sha3/known_answers.rs",
+    "crates/manylane-gpu/src/sha3_comparators.rs",
     "crates/manylane-gpu/src/sm3.rs",
     "crates/manylane-gpu/src/sm3/known_answers.rs",
     "crates/manylane-gpu/src/sm4.rs",
     "crates/manylane-gpu/tests/block.rs",
     "crates/manylane-gpu/tests/comparators.rs",
     "crates/manylane-gpu/tests/faults.rs",
+    "crates/manylane-gpu/tests/sha3.rs",
+    "crates/manylane-gpu/tests/sha3_comparators.rs",
     "crates/manylane-gpu/tests/sm3.rs",
     // What a process does after a fork can only be tested by forking.
     "crates/manylane-engine/tests/fork.rs",

@@ -1,4 +1,4 @@
-//! Times HMAC-SM3 and SM2 under a fixed key against random keys, as dudect does: for what no other
+//! Times HMAC-SM3, KMAC and SM2 under a fixed key against random keys, as dudect does: for what no other
 //! method looks at, such as AVX-512 on the processor itself.
 //!
 //! `dudect SECONDS`: for each case, classes in random order, their times cropped at many
@@ -16,6 +16,7 @@ use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Error, Messages,
     cpu::Machine,
+    sha3::Kmac128,
     sm2::{self, DEFAULT_ID, Sealed, SecretKey},
     sm3::{self, HmacSm3, Lanes, Sm3},
 };
@@ -55,7 +56,7 @@ fn main() -> ExitCode {
     let messages = bytes(1, LANES * 64);
     let peer = SecretKey::from_bytes(&[3; 32]).expect("in range");
     let sealed = peer.public_key().encrypt_in_place(&mut messages.clone()).expect("random bytes");
-    let cases: [Case; 11] = [
+    let cases: [Case; 13] = [
         (
             "hmac_many",
             false,
@@ -71,6 +72,27 @@ fn main() -> ExitCode {
         ("HmacSm3, one block", false, Box::new(|key| hmac(key, &messages[..32]))),
         // Long enough for the expansion in lanes.
         ("HmacSm3, sixteen blocks", false, Box::new(|key| hmac(key, &messages))),
+        (
+            "KMAC128, one message",
+            false,
+            Box::new(|key| {
+                let mut tag = [0; 32];
+                Kmac128::new(&key[..KEY_LEN], b"").chain_update(&messages).tag(&mut tag);
+                black_box(tag);
+            }),
+        ),
+        (
+            "KMAC128, many messages",
+            false,
+            Box::new(|key| {
+                let messages = Messages::strided(&messages, 64, 64, LANES).expect("fits");
+                let mut tags = [[0; 32]; LANES];
+                Kmac128::new(&key[..KEY_LEN], b"")
+                    .tag_many(&messages, 32, tags.as_flattened_mut())
+                    .expect("room for all");
+                black_box(tags);
+            }),
+        ),
         (
             "SM2 key",
             false,

@@ -50,7 +50,9 @@ fn the_machines_compiler_takes_the_kernels() {
         std::fs::write(path, &object).unwrap();
     }
     assert!(!code_object(&COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
-    assert!(!code_object(&BLOCK_COMPARATORS, "gfx906", &[], no_cache).unwrap().is_empty());
+    for unit in [&BLOCK_COMPARATORS, &SHA3, &SHA3_COMPARATORS] {
+        assert!(!code_object(unit, "gfx906", &[], no_cache).unwrap().is_empty());
+    }
     // Four tables have no room in a compute unit.
     for tables in [Tables::Two, Tables::One] {
         for cipher in [Cipher::Aes, Cipher::Sm4] {

@@ -123,8 +123,7 @@ pub(super) unsafe fn permute<V: Vector, const L: usize>(state: &mut [[u64; L]; 2
 /// `words(i)` loads the four words of each input at byte `i`.
 ///
 /// # Safety
-/// The processor has `V`'s machine, `V` has `L` lanes, and `rate` is that of a
-/// [`Function`](super::Function).
+/// The processor has `V`'s machine, `V` has `L` lanes, and `rate` is at least 32.
 #[inline(always)]
 pub(super) unsafe fn absorb<V: Vector, const L: usize>(
     state: &mut [[u64; L]; 25],
@@ -152,30 +151,27 @@ pub(super) unsafe fn absorb<V: Vector, const L: usize>(
                 };
             }
             group!(0, 0);
-            group!(4, 0);
-            match rate {
-                72 => {
+            if rate >= 64 {
+                group!(4, 0);
+                if rate == 72 {
                     group!(5, 3);
-                }
-                104 => {
+                } else if rate >= 96 {
                     group!(8, 0);
-                    group!(9, 3);
-                }
-                136 => {
-                    group!(8, 0);
-                    group!(12, 0);
-                    group!(13, 3);
-                }
-                144 => {
-                    group!(8, 0);
-                    group!(12, 0);
-                    group!(14, 2);
-                }
-                _ => {
-                    group!(8, 0);
-                    group!(12, 0);
-                    group!(16, 0);
-                    group!(17, 3);
+                    if rate == 104 {
+                        group!(9, 3);
+                    } else if rate >= 128 {
+                        group!(12, 0);
+                        if rate == 136 {
+                            group!(13, 3);
+                        } else if rate == 144 {
+                            group!(14, 2);
+                        } else if rate >= 160 {
+                            group!(16, 0);
+                            if rate == 168 {
+                                group!(17, 3);
+                            }
+                        }
+                    }
                 }
             }
             rounds(&mut a, n);

@@ -55,28 +55,11 @@ impl<const L: usize> State<L> {
         self.0.map(|words| words[lane])
     }
 
-    /// Xors the same words into every lane's state.
+    /// Xors `word` into word `i` of every lane's state.
     #[inline]
-    pub(super) fn xor(&mut self, words: &[u64; 25]) {
-        for (lanes, word) in self.0.iter_mut().zip(words) {
-            for lane in lanes {
-                *lane ^= word;
-            }
-        }
-    }
-
-    /// Xors the words of each input into its lane's state.
-    ///
-    /// # Panics
-    /// Unless all inputs have one length, a multiple of 8 bytes.
-    #[inline]
-    pub(super) fn xor_inputs(&mut self, inputs: &[&[u8]; L]) {
-        for (w, lanes) in self.0[..common_blocks(8, inputs)].iter_mut().enumerate() {
-            let words: [u64; L] =
-                ::core::array::from_fn(|lane| u64::from_le_bytes(inputs[lane].as_chunks().0[w]));
-            for (lane, word) in lanes.iter_mut().zip(words) {
-                *lane ^= word;
-            }
+    pub(super) fn xor(&mut self, i: usize, word: u64) {
+        for lane in &mut self.0[i] {
+            *lane ^= word;
         }
     }
 
@@ -108,10 +91,10 @@ impl<const L: usize> State<L> {
 /// What a machine file exports for `L` lanes.
 pub(super) trait Lanes<const L: usize>: Copy {
     /// For each `rate` bytes of every input: xors them into their lane's state, and permutes all.
-    /// `rate` is that of a [`Function`](super::Function).
+    /// `rate` is that of a [`Function`](super::Function), or one of [`GROUPS`].
     ///
     /// # Panics
-    /// Unless all inputs have one length, a multiple of `rate`.
+    /// Unless `rate` is one of those, and all inputs have one length, a multiple of it.
     fn absorb_lanes(
         self,
         a: &mut State<L>,
@@ -312,12 +295,19 @@ lanes!(cpu::Neon, neon);
 #[cfg(target_arch = "aarch64")]
 lanes!(cpu::ArmSha3, armsha3);
 
+/// Beginnings of a block that lanes absorb by themselves, in bytes: whole groups of the words that
+/// a kernel loads at once.
+pub(super) const GROUPS: [usize; 5] = [32, 64, 96, 128, 160];
+
 /// The common length of all inputs in blocks of `rate` bytes.
 ///
 /// # Panics
-/// Unless all inputs have one length, a multiple of `rate` bytes.
+/// Unless `rate` is a function's or one of [`GROUPS`], and all inputs have one length, a multiple
+/// of it.
 #[inline]
 pub(super) fn common_blocks<const L: usize>(rate: usize, inputs: &[&[u8]; L]) -> usize {
+    let is_known = matches!(rate, 72 | 104 | 136 | 144 | 168) || GROUPS.contains(&rate);
+    assert!(is_known, "blocks of {rate} bytes");
     let len = inputs[0].len();
     let alike =
         inputs.iter().fold(len.is_multiple_of(rate), |alike, input| alike & (input.len() == len));

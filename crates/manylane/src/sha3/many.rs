@@ -7,9 +7,9 @@
 
 use super::{
     Function, Kernel, Midstate,
-    dispatch::{Cell, Lanes, State, Stream, with_lanes},
+    dispatch::{Cell, GROUPS, Lanes, State, Stream, with_lanes},
     midstate::MAX_RATE,
-    pad::{MAX_FOOT, pad_parts},
+    pad::{MAX_FOOT, close, pad_parts},
     write_bytes,
 };
 use crate::{
@@ -288,67 +288,126 @@ impl<'a> Batch<'a> {
         stream: Option<Stream>,
         out: &mut [u8],
     ) -> Option<Kernel> {
-        let cut = Cut::of(self);
         let (rate, rounds) = (self.function().rate(), self.function().permutation());
-        let (count, output_len) = (self.messages.len(), self.function().output_len());
-        let mut scratch = [cut.scratch; L];
+        let cut = Cut::of(self);
         let mut start = State::splat(&self.start.a);
-        let mut state = start;
-        let mut kernel = None;
-        for first in (0..count).step_by(L) {
-            let active = L.min(count - first);
-            if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(active)) {
-                for index in first..first + active {
-                    let mut lane = Lane::IDLE;
-                    self.begin(&mut lane, index, &mut scratch[0]);
-                    let a = self.start.a;
-                    let alone = self.finish_alone(stream, a, &mut lane, &mut scratch[0], out);
-                    kernel = kernel.or(alone);
+        if cut.is_direct {
+            // All of a block but the message's bytes is the same for all messages.
+            let len = cut.tail;
+            let padding = self.padding(len);
+            let (foot_end, last) = ((len + self.foot.len()) / 8, rate / 8 - 1);
+            let pad = |state: &mut State<L>| {
+                for i in (len / 8..=last).filter(|i| *i <= foot_end || *i == last) {
+                    state.xor(i, padding[i]);
                 }
-                continue;
+            };
+            if cut.body_end == 0 {
+                pad(&mut start);
             }
-            // Lanes past the last message repeat it.
-            let messages: [&[u8]; L] =
-                ::core::array::from_fn(|lane| self.messages.get(first + lane.min(active - 1)));
-            state = start;
+            return self.in_step(lanes, stream, start, out, |state, messages| {
+                if cut.body_end > 0 {
+                    let bodies = messages.map(|message| &message[..cut.body_end]);
+                    lanes.absorb_lanes(state, rounds, rate, &bodies);
+                    pad(state);
+                }
+                match len {
+                    0 => lanes.permute_lanes(state, rounds),
+                    _ => {
+                        let rests = messages.map(|message| &message[cut.body_end..]);
+                        lanes.absorb_lanes(state, rounds, len, &rests)
+                    }
+                }
+            });
+        }
+        let mut scratch = [self.around(&cut); L];
+        let kernel = self.in_step(lanes, stream, start, out, |state, messages| {
             if cut.head > 0 {
                 for (scratch, message) in scratch.iter_mut().zip(messages) {
                     scratch.head[rate - cut.head..rate].copy_from_slice(&message[..cut.head]);
                 }
                 let heads = scratch.each_ref().map(|scratch| &scratch.head[..rate]);
-                lanes.absorb_lanes(&mut state, rounds, rate, &heads);
+                lanes.absorb_lanes(state, rounds, rate, &heads);
             }
             if cut.body_end > cut.head {
                 let bodies = messages.map(|message| &message[cut.head..cut.body_end]);
-                lanes.absorb_lanes(&mut state, rounds, rate, &bodies);
+                lanes.absorb_lanes(state, rounds, rate, &bodies);
             }
-            let rests = messages.map(|message| &message[cut.body_end..]);
-            kernel = Some(if let Some(padding) = &cut.padding {
-                state.xor(padding);
-                state.xor_inputs(&rests);
-                lanes.permute_lanes(&mut state, rounds)
-            } else {
-                for (scratch, rest) in scratch.iter_mut().zip(rests) {
-                    scratch.tail[cut.tail_at..][..rest.len()].copy_from_slice(rest);
+            for (scratch, message) in scratch.iter_mut().zip(messages) {
+                let rest = &message[cut.body_end..];
+                scratch.tail[cut.before..][..rest.len()].copy_from_slice(rest);
+            }
+            let tails = scratch.each_ref().map(|s| &s.tail[..rate * s.tail_blocks]);
+            lanes.absorb_lanes(state, rounds, rate, &tails)
+        });
+        Scratch::wipe(&mut scratch);
+        kernel
+    }
+
+    /// Calls `absorb` with the state that lanes start from and the next messages, and writes what
+    /// it makes of them.
+    fn in_step<const L: usize>(
+        &self,
+        lanes: impl Lanes<L>,
+        stream: Option<Stream>,
+        mut start: State<L>,
+        out: &mut [u8],
+        mut absorb: impl FnMut(&mut State<L>, [&[u8]; L]) -> Kernel,
+    ) -> Option<Kernel> {
+        let (rate, rounds) = (self.function().rate(), self.function().permutation());
+        let (count, output_len) = (self.messages.len(), self.function().output_len());
+        let mut state = start;
+        let mut kernel = None;
+        for (group, out) in out.chunks_mut(L * output_len).enumerate() {
+            let first = group * L;
+            let active = L.min(count - first);
+            if let Some(stream) = stream.filter(|_| is_faster_alone::<L>(active)) {
+                for (index, out) in (first..).zip(out.chunks_exact_mut(output_len)) {
+                    let message = self.messages.get(index);
+                    let alone = self.start.finish_on([message, self.foot], out, stream);
+                    kernel = kernel.or(Some(alone));
                 }
-                let len = rate * cut.scratch.tail_blocks;
-                let tails = scratch.each_ref().map(|scratch| &scratch.tail[..len]);
-                lanes.absorb_lanes(&mut state, rounds, rate, &tails)
-            });
-            let out = &mut out[first * output_len..][..active * output_len];
+                continue;
+            }
+            // Lanes past the last message repeat it.
+            let message = |lane: usize| self.messages.get(first + lane.min(active - 1));
+            state = start;
+            kernel = Some(absorb(&mut state, ::core::array::from_fn(message)));
             for from in (0..output_len).step_by(rate) {
                 if from > 0 {
                     lanes.permute_lanes(&mut state, rounds);
                 }
+                let to = output_len.min(from + rate);
                 for (lane, out) in out.chunks_exact_mut(output_len).enumerate() {
-                    state.write(lane, &mut out[from..output_len.min(from + rate)]);
+                    state.write(lane, &mut out[from..to]);
                 }
             }
         }
         start.wipe();
         state.wipe();
-        Scratch::wipe(&mut scratch);
         kernel
+    }
+
+    /// The words of a last block whose first `len` bytes are a message's, without these.
+    fn padding(&self, len: usize) -> [u64; 25] {
+        let mut last = [0; MAX_RATE];
+        let mut words = [0; 25];
+        let foot_end = len + self.foot.len();
+        last[len..foot_end].copy_from_slice(self.foot);
+        close(self.function(), foot_end, &mut last[..self.function().rate()]);
+        for (word, bytes) in words.iter_mut().zip(last.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        words
+    }
+
+    /// The blocks around the first message, whose bytes those of the others replace.
+    fn around(&self, cut: &Cut) -> Scratch {
+        let (rest, message) = (self.start.rest(), self.messages.get(0));
+        let mut scratch = Scratch::EMPTY;
+        scratch.head[..rest.len()].copy_from_slice(rest);
+        let parts = [&rest[..cut.before], &message[cut.body_end..], self.foot];
+        scratch.tail_blocks = pad_parts(self.function(), parts, &mut scratch.tail);
+        scratch
     }
 
     /// Messages of any lengths, taken in `order` (the low half of each key is an index).
@@ -361,7 +420,8 @@ impl<'a> Batch<'a> {
     ) -> Option<Kernel> {
         let (rate, rounds) = (self.function().rate(), self.function().permutation());
         let mut order = order.iter().map(|key| *key as u32 as usize);
-        let mut state = State::splat(&self.start.a);
+        let mut start = State::splat(&self.start.a);
+        let mut state = start;
         let mut scratch = [Scratch::EMPTY; L];
         let mut lanes = [Lane::IDLE; L];
         let mut ran = None;
@@ -369,18 +429,26 @@ impl<'a> Batch<'a> {
             let mut active = 0;
             let mut busy = 0;
             let mut blocks = usize::MAX;
+            let mut starting = [false; L];
             for (i, lane) in lanes.iter_mut().enumerate() {
                 if lane.left == 0 {
                     self.advance(lane, &mut scratch[i], out, |out| state.write(i, out));
                     if let Segment::Idle = lane.segment {
                         let Some(index) = order.next() else { continue };
                         self.begin(lane, index, &mut scratch[i]);
-                        state.set(i, &self.start.a);
+                        starting[i] = true;
                     }
                 }
                 active += 1;
                 busy = i;
                 blocks = blocks.min(lane.left);
+            }
+            if starting == [true; L] {
+                state = start;
+            } else {
+                for i in (0..L).filter(|i| starting[*i]) {
+                    state.set(i, &self.start.a);
+                }
             }
             if active == 0 || stream.is_some() && is_faster_alone::<L>(active) {
                 break;
@@ -401,50 +469,38 @@ impl<'a> Batch<'a> {
                 ran = ran.or(alone);
             }
         }
+        start.wipe();
         state.wipe();
         Scratch::wipe(&mut scratch);
         ran
     }
 }
 
-/// How the messages of one length are cut into blocks.
+/// How the messages of one length are cut into blocks; in bytes.
 struct Cut {
-    /// Bytes of a message that fill the block that the prefix's rest begins.
+    /// Of a message, those that fill the block that the prefix's rest begins.
     head: usize,
     /// End of the message's own full blocks.
     body_end: usize,
-    /// Where the bytes after them go in the last blocks.
-    tail_at: usize,
-    /// Blocks around one message, to be overwritten with the bytes of the others.
-    scratch: Scratch,
-    /// All of the last block but the message's bytes, where those begin it as whole words: they
-    /// need no copy then.
-    padding: Option<[u64; 25]>,
+    /// Of a message, those after its full blocks.
+    tail: usize,
+    /// Of the prefix's rest, those that come before these.
+    before: usize,
+    /// Whether the lanes take the message from where it lies, the tail included.
+    is_direct: bool,
 }
 
 impl Cut {
     fn of(batch: &Batch) -> Cut {
-        let (rate, rest) = (batch.function().rate(), batch.start.rest());
-        let message = batch.messages.get(0);
-        let mut scratch = Scratch::EMPTY;
-        scratch.head[..rest.len()].copy_from_slice(rest);
-        let is_short = rest.len() + message.len() < rate;
-        let head = if is_short || rest.is_empty() { 0 } else { rate - rest.len() };
-        let body_end = if is_short { 0 } else { head + (message.len() - head) / rate * rate };
-        let before = if is_short { rest } else { &[] };
-        let parts = [before, &message[body_end..], batch.foot];
-        scratch.tail_blocks = pad_parts(batch.function(), parts, &mut scratch.tail);
-        let len = message.len() - body_end;
-        let is_direct = before.is_empty() && len.is_multiple_of(8) && scratch.tail_blocks == 1;
-        let padding = is_direct.then(|| {
-            let mut words = [0; 25];
-            let bytes = scratch.tail[..rate].as_chunks::<8>().0;
-            for (word, bytes) in words.iter_mut().zip(bytes).skip(len / 8) {
-                *word = u64::from_le_bytes(*bytes);
-            }
-            words
-        });
-        Cut { head, body_end, tail_at: before.len(), scratch, padding }
+        let (rate, rest) = (batch.function().rate(), batch.start.rest().len());
+        let len = batch.messages.get(0).len();
+        let is_short = rest + len < rate;
+        let head = if is_short || rest == 0 { 0 } else { rate - rest };
+        let body_end = if is_short { 0 } else { head + (len - head) / rate * rate };
+        let tail = len - body_end;
+        let is_direct =
+            rest == 0 && tail + batch.foot.len() < rate && (tail == 0 || GROUPS.contains(&tail));
+        Cut { head, body_end, tail, before: if is_short { rest } else { 0 }, is_direct }
     }
 }
 

@@ -120,11 +120,18 @@ impl Midstate {
     /// If the function is no XOF, and `out` is not as long as its output.
     pub fn finish(&self, message: &[u8], out: &mut [u8]) {
         self.function.check_output(out.len());
-        let stream = Stream::best();
+        self.finish_on([message, &[]], out, Stream::best());
+    }
+
+    /// [`finish`](Self::finish) of a message in two parts on a given kernel, and which one it was.
+    pub(super) fn finish_on(&self, parts: [&[u8]; 2], out: &mut [u8], stream: Stream) -> Kernel {
         let mut state = self.clone();
-        state.absorb(message, stream);
-        state.pad(stream);
+        for part in parts {
+            state.absorb(part, stream);
+        }
+        let kernel = state.pad(stream);
         squeeze(stream, self.function, &mut state.a, out);
+        kernel
     }
 
     /// Replaces the bytes after the prefix's last full block.

@@ -22,7 +22,7 @@ pub fn pad(function: Function, tail: &[u8], out: &mut [u8; 168]) -> usize {
 /// The last blocks of a message, one or two, of which `len` bytes stand there: the padding after
 /// them.
 #[inline]
-fn close(function: Function, len: usize, blocks: &mut [u8]) {
+pub(super) fn close(function: Function, len: usize, blocks: &mut [u8]) {
     blocks[len..].fill(0);
     blocks[len] = function.suffix();
     blocks[blocks.len() - 1] |= 0x80;
@@ -40,7 +40,7 @@ pub(super) fn pad_parts(
         out[len..len + part.len()].copy_from_slice(part);
         len += part.len();
     }
-    let blocks = len / rate + 1;
+    let blocks = 1 + usize::from(len >= rate);
     close(function, len, &mut out[..blocks * rate]);
     blocks
 }

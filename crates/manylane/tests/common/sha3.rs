@@ -38,7 +38,7 @@ pub(crate) fn has_lanes(machine: Machine) -> bool {
 
 /// Whether SHA-3 has a kernel for one stream on this machine.
 pub(crate) fn has_stream(machine: Machine) -> bool {
-    matches!(machine, Machine::Portable | Machine::Bmi2 | Machine::ArmSha3)
+    matches!(machine, Machine::Portable | Machine::Bmi2 | Machine::Avx512 | Machine::ArmSha3)
 }
 
 fn running(has: fn(Machine) -> bool) -> impl Iterator<Item = Machine> {

@@ -1,9 +1,12 @@
 //! SHA-3: secret messages and secret prefixes, in lanes and in one stream.
 
+use std::array;
+
+use hmac::{KeyInit as _, Mac as _};
 use manylane::{
     Messages,
     cpu::Machine,
-    sha3::{self, Function, Lanes, Midstate},
+    sha3::{self, Function, HmacSha3_256, Kmac128, Lanes, Midstate},
 };
 use manylane_ct::bytes;
 
@@ -28,7 +31,8 @@ impl Checks {
         }
         for (name, function) in FUNCTIONS {
             for len in [0, 100, 500] {
-                let name = format!("{machine}: {name} of many, secret prefix and messages of {len}");
+                let name =
+                    format!("{machine}: {name} of many, secret prefix and messages of {len}");
                 self.constant_time(&name, &bytes(31, 200 + COUNT * len), |secret| {
                     let (prefix, messages) = secret.split_at(200);
                     let messages = Messages::strided(messages, len, len, COUNT).expect("fits");
@@ -40,6 +44,22 @@ impl Checks {
                     out
                 });
             }
+        }
+        // Taken from where they lie, and of all lengths; more output than a block.
+        for (name, lens) in [("64 bytes", [64; COUNT]), ("all lengths", array::from_fn(|i| 9 * i))]
+        {
+            let name = format!("{machine}: KMAC128 of many, secret key and messages of {name}");
+            let secret = bytes(34, 32 + lens.iter().sum::<usize>());
+            self.constant_time(&name, &secret, |secret| {
+                let (key, mut rest) = secret.split_at(32);
+                let messages = lens.map(|len| rest.split_off(..len).expect("as long as all"));
+                let mut out = vec![0; COUNT * 200];
+                let ran = Kmac128::new(key, b"")
+                    .tag_many_on(machine, &Messages::slices(&messages), 200, &mut out)
+                    .expect("runs");
+                assert_eq!(ran.map(sha3::Kernel::machine), Some(machine), "another kernel ran");
+                out
+            });
         }
     }
 
@@ -61,5 +81,20 @@ impl Checks {
             sha3::hash(Function::SHAKE256.with_output_len(400), message, &mut out);
             out
         });
+        for (key_len, message_len) in [(32, 100), (200, 300)] {
+            let name = format!("{machine}: HMAC and KMAC, key {key_len}, message {message_len}");
+            self.constant_time(&name, &bytes(35, key_len + message_len), |secret| {
+                let (key, message) = secret.split_at(key_len);
+                let mut hmac = HmacSha3_256::new_from_slice(key).expect("any length");
+                hmac.update(message);
+                let mut tags = hmac.finalize().into_bytes().to_vec();
+                let kmac = Kmac128::new(key, b"customization").chain_update(message);
+                tags.resize(32 + 40, 0);
+                kmac.clone().tag(&mut tags[32..]);
+                let verified = kmac.verify_tag(&tags[32..]).is_ok();
+                tags.push(u8::from(verified));
+                tags
+            });
+        }
     }
 }

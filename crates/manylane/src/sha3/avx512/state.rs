@@ -141,25 +141,21 @@ pub(in super::super) fn permute(_: Avx512, a: &mut [u64; 25], rounds: Rounds) ->
 
 #[target_feature(enable = "avx512f")]
 fn permute_state(a: &mut [u64; 25], n: Rounds) {
-    // SAFETY: the feature is enabled here; the state has 25 words.
-    unsafe {
-        let state = load(a.as_ptr().cast(), 25);
-        store(rounds(state, n, &turns()), a);
-    }
+    // SAFETY: the feature is enabled here.
+    unsafe { store(rounds(load(a), n, &turns()), a) }
 }
 
 /// # Safety
 /// `blocks` points to `len` bytes, a multiple of `rate`.
 #[target_feature(enable = "avx512f")]
 unsafe fn absorb_blocks(a: &mut [u64; 25], blocks: *const u8, n: Rounds, rate: usize, len: usize) {
-    // SAFETY: the feature is enabled here; the state has 25 words, and there are `rate` bytes at
-    // the beginning of each block.
+    // SAFETY: the feature is enabled here; there are `rate` bytes from each multiple of it below `len`.
     unsafe {
         let turns = turns();
-        let mut state = load(a.as_ptr().cast(), 25);
+        let mut state = load(a);
         let mut at = 0;
         while at < len {
-            let words = load(blocks.add(at), rate / 8);
+            let words = load_block(blocks.add(at), rate / 8);
             for v in 0..5 {
                 state[v] = _mm512_xor_si512(state[v], words[v]);
             }
@@ -281,14 +277,28 @@ unsafe fn shear(mut a: [__m512i; 5], by: usize) -> [__m512i; 5] {
     a
 }
 
-/// The first `words` words of a state, in [`FIRST`]'s layout, and zeros for the others. A row of five has
-/// its lanes as they have to be, and its vectors one further on for each y.
+/// The words of a state, in [`FIRST`]'s layout.
+///
+/// # Safety
+/// The processor has AVX-512 F.
+#[inline(always)]
+unsafe fn load(a: &[u64; 25]) -> [__m512i; 5] {
+    // SAFETY: the caller's proof; eight words from the first of four rows exist, and the last five.
+    // Lanes five to seven are never brought to others.
+    unsafe {
+        let row = |y: usize| _mm512_loadu_si512(a.as_ptr().add(5 * y).cast());
+        let four = _mm512_castsi256_si512(_mm256_loadu_si256(a.as_ptr().add(20).cast()));
+        let last = _mm512_inserti32x4::<2>(four, _mm_loadl_epi64(a.as_ptr().add(24).cast()));
+        from_rows([row(0), row(1), row(2), row(3), last])
+    }
+}
+
+/// The first `words` words of a state, in [`FIRST`]'s layout, and zeros for the others.
 ///
 /// # Safety
 /// The processor has AVX-512 F, and `from` points to `words` words.
 #[inline(always)]
-unsafe fn load(from: *const u8, words: usize) -> [__m512i; 5] {
-    const { assert!(FIRST.s == 1 && FIRST.beta == 1) };
+unsafe fn load_block(from: *const u8, words: usize) -> [__m512i; 5] {
     let present = (1_u32 << words) - 1;
     // SAFETY: the caller's proof; words that are not present are not read.
     unsafe {
@@ -296,11 +306,23 @@ unsafe fn load(from: *const u8, words: usize) -> [__m512i; 5] {
             let lanes = (present >> (5 * y) & 0x1f) as u8;
             _mm512_maskz_loadu_epi64(lanes, from.wrapping_add(40 * y).cast())
         };
-        shear([row(0), row(1), row(2), row(3), row(4)], FIRST.alpha)
+        from_rows([row(0), row(1), row(2), row(3), row(4)])
     }
 }
 
-/// The inverse of [`load`], of all words.
+/// [`FIRST`]'s layout from rows: words are in their lanes, but each x by α times x further back in
+/// vectors.
+///
+/// # Safety
+/// The processor has AVX-512 F.
+#[inline(always)]
+unsafe fn from_rows(rows: [__m512i; 5]) -> [__m512i; 5] {
+    const { assert!(FIRST.s == 1 && FIRST.beta == 1) };
+    // SAFETY: the caller's proof.
+    unsafe { shear(rows, FIRST.alpha) }
+}
+
+/// The inverse of [`load`].
 ///
 /// # Safety
 /// The processor has AVX-512 F.
