@@ -361,14 +361,14 @@ impl Fleet {
         self.version.fetch_add(1, SeqCst);
     }
 
-    /// Sees to it that GPUs have these kernels: at once where they do all the work, else beside it.
+    /// Sees to it that GPUs have these kernels: at once where GPUs were asked for, else beside the work.
     pub(crate) fn prepare(self: &Arc<Self>, set: KernelSet) {
         if !self.is_ours() || self.wanted[set as usize].swap(true, SeqCst) {
             return;
         }
         let fleet = Arc::clone(self);
         let load = move || fleet.all().iter().for_each(|member| fleet.load(member, set));
-        if !self.with_cpus() {
+        if self.device != Device::Auto {
             load();
         } else if self.version() > 0 {
             self.begin(&format!("kernels of {set} are not loaded"), load);

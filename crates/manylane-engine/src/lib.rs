@@ -7,6 +7,7 @@
 //! |---|---|
 //! | digests of many messages in memory, on all cores | [`Engine::hash_many`], [`Engine::hmac_many`] |
 //! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
+//! | the digest of one long file on all cores | the same, with a [tree](manylane::hash::Algorithm::is_tree) |
 //! | SM2 encryption of long messages | [`Engine::encrypt_in_place`], [`Engine::decrypt_in_place`] |
 //! | a file encrypted on all cores, of any length and in bounded memory | [`Engine::encrypt_frame`], [`Engine::decrypt_frame`] |
 //! | a stream computed piece by piece on all cores | [`Engine::pipe`] |

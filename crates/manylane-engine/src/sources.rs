@@ -371,6 +371,11 @@ impl<S: Source, I> Run<'_, S, I> {
         self.caller.notify_one();
     }
 
+    /// Whether any worker may take part in a source.
+    fn has_trees(&self) -> bool {
+        lock(&self.state).trees.iter().any(|tree| tree.has_more())
+    }
+
     /// No more.
     fn keep(&self, tree: &Arc<Tree<S::Reader>>) {
         lock(&self.state).trees.retain(|other| !Arc::ptr_eq(other, tree));
@@ -434,8 +439,8 @@ impl<S: Source, I: Iterator<Item = S> + Send> Run<'_, S, I> {
                 }
                 continue;
             }
-            // Who waits for the iterator cannot look after GPUs.
-            let patient = !self.gpus.are_at_work() && lock(&self.state).trees.is_empty();
+            // Who waits for the iterator can neither look after GPUs nor take part in a tree.
+            let patient = !self.gpus.are_at_work() && !self.has_trees();
             match self.take(HANDFUL, worker.queue(), patient) {
                 Taken::Some => return Task::Lanes,
                 Taken::Stream(stream) => return Task::Stream(stream),

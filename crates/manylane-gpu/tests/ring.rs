@@ -82,7 +82,13 @@ fn page_locked_messages(ordinal: u32, settings: &str) {
     let gpu = device(ordinal, settings);
     let data = painted(&gpu, 1 << 18);
     let ring = Ring::new(&gpu, config(2)).unwrap();
-    for start in [Midstate::new(Algorithm::Sm3), Midstate::new(Algorithm::Sm3).then(&[3; 77])] {
+    for start in [
+        Midstate::new(Algorithm::Sm3),
+        Midstate::new(Algorithm::Sm3).then(&[3; 77]),
+        Midstate::new(Algorithm::Sha3_224),
+        Midstate::with_digest_len(Algorithm::Shake128, 100).then(&[3; 177]),
+    ] {
+        let at_a_time = ring.max_messages(start.digest_len());
         for (len, stride) in [
             (512, 520),
             (55, 64),
@@ -99,7 +105,7 @@ fn page_locked_messages(ordinal: u32, settings: &str) {
                 let (digests, batches) = through(&ring, &start, &rows);
                 assert!(digests == expected(&start, &rows), "{len}/{stride} + {skip}");
                 // Slots are filled, whatever lies between the rows.
-                let most = (count * (len + 16)).div_ceil(SLOT_BYTES).max(count.div_ceil(4096));
+                let most = (count * (len + 16)).div_ceil(SLOT_BYTES).max(count.div_ceil(at_a_time));
                 assert!(batches <= most * 5 / 4, "{batches} of {len}/{stride}, not {most}");
             }
         }
@@ -233,14 +239,17 @@ fn batches_filled_one_by_one_give_the_cpus_digests() {
             (vec![TRAY_BYTES, 0, 0], 3),
             (vec![TRAY_BYTES, 1, TRAY_BYTES, TRAY_BYTES - 1, 1, 0], 6),
             (vec![TRAY_BYTES; 10], SLOT_BYTES / TRAY_BYTES),
-            (vec![1; 5000], 4095),
+            (vec![1; 5000], 5000),
             ((0..300).collect(), 300),
         ] {
             let messages: Vec<&[u8]> = lengths.iter().map(|&len| &data[..len]).collect();
-            for start in
-                [Midstate::new(Algorithm::Sm3), Midstate::new(Algorithm::Sm3).then(b"secret")]
-            {
+            for start in [
+                Midstate::new(Algorithm::Sm3),
+                Midstate::new(Algorithm::Sm3).then(b"secret"),
+                Midstate::new(Algorithm::Sha3_512),
+            ] {
                 let (filling, count) = filled(&ring, &start, &messages);
+                let fit = fit.min(ring.max_messages(start.digest_len()) - 1);
                 assert_eq!((count, filling.len()), (fit, fit));
                 assert_eq!(filling.bytes(), lengths[..count].iter().sum::<usize>());
                 let pending = filling.submit().unwrap();

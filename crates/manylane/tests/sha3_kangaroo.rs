@@ -217,7 +217,7 @@ fn what_is_no_part_is_refused() {
     assert_eq!(refused(0, &mut []), Ok(()));
 
     let panics = |before: usize, values: usize| {
-        let mut kt = Kt128::new(b"").chain(&vec![0; before]);
+        let mut kt = Kt128::new(b"").chain(vec![0; before]);
         catch_unwind(AssertUnwindSafe(|| kt.push_chaining_values(&vec![0; values]))).is_err()
     };
     for before in [0, 1, 8191, 8193, 3 * 8192 - 1] {

@@ -235,7 +235,7 @@ fn cshake() {
 trait Code: Mac + Update + ExtendableOutput + Clone + KeyInit {
     fn with(key: &[u8], customization: &[u8]) -> Self;
     fn tag(self, out: &mut [u8]);
-    fn is_right(self, tag: &[u8]) -> bool;
+    fn verifies(self, tag: &[u8]) -> bool;
     fn tags(&self, many: Many, messages: &Messages, len: usize) -> Vec<u8>;
 }
 
@@ -250,7 +250,7 @@ macro_rules! code {
                 self.tag(out);
             }
 
-            fn is_right(self, tag: &[u8]) -> bool {
+            fn verifies(self, tag: &[u8]) -> bool {
                 self.verify_tag(tag).is_ok()
             }
 
@@ -284,9 +284,9 @@ fn check_code<C: Code>(v: &manylane_vectors::sha3::Kmac) {
     let (first, second) = message.split_at(message.len() / 3);
     code.clone().chain(first).chain(second).tag(&mut out);
     assert!(out[v.skip..] == v.output, "{what}");
-    assert!(code.clone().chain(&message).is_right(&out), "{what}");
+    assert!(code.clone().chain(&message).verifies(&out), "{what}");
     *out.last_mut().unwrap() ^= 0x80;
-    assert!(!code.clone().chain(&message).is_right(&out), "{what}");
+    assert!(!code.clone().chain(&message).verifies(&out), "{what}");
     for many in Many::all() {
         let copies = vec![&message[..]; many.lanes() + 1];
         let tags = code.tags(many, &Messages::slices(&copies), out.len());

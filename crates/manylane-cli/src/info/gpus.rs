@@ -16,7 +16,10 @@ use manylane_gpu::{
 use serde::Serialize;
 
 use self::blocks::Blocks;
-use super::self_test::{Known, Tested, compare, slices};
+use super::{
+    self_test::{Known, Tested, compare, slices},
+    sha3,
+};
 use crate::bench::{KernelSetup, kernel_setup};
 
 /// What there is of a vendor.
@@ -133,6 +136,7 @@ pub(super) fn test(gpus: &[GpuInfo], known: Result<&Known, &String>, random: u64
             continue;
         }
         add("messages", known.map_err(Clone::clone).and_then(|known| on_gpu(gpu.device, known)));
+        add("sha3 messages", sha3_on_gpu(gpu.device));
         if random > 0 {
             add("random", batches(gpu.device, random));
         }
@@ -169,30 +173,44 @@ fn on_gpu(id: DeviceId, known: &Known) -> Result<usize, String> {
     let start = Midstate::new(Algorithm::Sm3);
     let all = Messages::slices(&messages);
     let digests = through(&ring, all.len(), Start::Hash(&start), |slot| slot.load(&all))?;
-    compare("the digest", &messages, &digests, &known.digests)?;
+    let answers = digests.len() / sm3::DIGEST_LEN;
+    compare("the digest", &messages, digests.as_chunks().0, &known.digests)?;
     let (keys, messages) = (slices(&known.mac_keys), slices(&known.mac_messages));
     let (keys, all) = (Messages::slices(&keys), Messages::slices(&messages));
     let tags = through(&ring, all.len(), Start::Hmac, |slot| slot.load_hmac(&keys, &all))?;
-    compare("the HMAC", &messages, &tags, &known.macs)?;
-    Ok(digests.len() + tags.len())
+    compare("the HMAC", &messages, tags.as_chunks().0, &known.macs)?;
+    Ok(answers + tags.len() / sm3::DIGEST_LEN)
 }
 
-/// One batch through the ring.
+/// The same for SHA-3's.
+fn sha3_on_gpu(id: DeviceId) -> Result<usize, String> {
+    let ring = Ring::new(&Gpu::open(id).map_err(failed)?, RingConfig::default()).map_err(failed)?;
+    sha3::Known::read()?.ask(|start, messages| {
+        let all = Messages::slices(messages);
+        let start = Midstate::from(start.clone());
+        through(&ring, all.len(), Start::Hash(&start), |slot| slot.load(&all))
+    })
+}
+
+/// One batch through the ring: all digests, one after another.
 fn through(
     ring: &Ring,
     count: usize,
     start: Start,
     load: impl FnOnce(&mut Slot) -> Result<usize, Error>,
-) -> Result<Vec<[u8; sm3::DIGEST_LEN]>, String> {
-    let mut slot = ring.try_slot().map_err(failed)?.ok_or("no slot is free")?;
+) -> Result<Vec<u8>, String> {
+    let digest_len = match start {
+        Start::Hash(start) => start.digest_len(),
+        Start::Hmac => sm3::DIGEST_LEN,
+    };
+    let slot = ring.try_slot().map_err(failed)?.ok_or("no slot is free")?;
+    let mut slot = slot.with_digest_len(digest_len);
     let loaded = load(&mut slot).map_err(failed)?;
     if loaded != count {
         return Err(format!("{loaded} of {count} messages fit into a slot"));
     }
-    let mut digests = vec![[0; sm3::DIGEST_LEN]; count];
-    slot.submit(start)
-        .and_then(|pending| pending.finish(digests.as_flattened_mut()))
-        .map_err(failed)?;
+    let mut digests = vec![0; count * digest_len];
+    slot.submit(start).and_then(|pending| pending.finish(&mut digests)).map_err(failed)?;
     Ok(digests)
 }
 

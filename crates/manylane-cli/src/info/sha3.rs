@@ -78,24 +78,31 @@ impl Known {
 
     /// Asks for all side by side: the number of answers, or none if the machine has no lanes.
     pub(super) fn lanes(&self, machine: Machine) -> Option<Result<usize, String>> {
-        let all = || {
-            let mut answers = 0;
-            for ((name, domain, len), questions) in &self.0 {
-                let start = Midstate::new(function(name, *domain, *len)?);
-                let messages = slices(&questions.messages);
-                let mut outputs = vec![0; messages.len() * len];
-                let all = Messages::slices(&messages);
-                let kernel = sha3::hash_many_on(machine, &start, &all, &[], &mut outputs);
-                match kernel.map_err(|why| why.to_string())? {
-                    Some(kernel) if kernel.machine() == machine => {}
-                    _ => return Err(format!("{name}: another kernel ran instead")),
-                }
-                let outputs = outputs.chunks_exact(*len);
-                answers += compare(name, questions, outputs)?;
+        let run = |start: &Midstate, messages: &[&[u8]]| {
+            let mut outputs = vec![0; messages.len() * start.function().output_len()];
+            let messages = Messages::slices(messages);
+            let kernel = sha3::hash_many_on(machine, start, &messages, &[], &mut outputs);
+            match kernel.map_err(|why| why.to_string())? {
+                Some(kernel) if kernel.machine() == machine => Ok(outputs),
+                _ => Err("another kernel ran instead".to_owned()),
             }
-            Ok(answers)
         };
-        Lanes::new_on(Function::SHA3_256, machine).is_ok().then(all)
+        Lanes::new_on(Function::SHA3_256, machine).is_ok().then(|| self.ask(run))
+    }
+
+    /// Asks whoever computes the outputs of many messages, one after another: the number of answers.
+    pub(super) fn ask(
+        &self,
+        run: impl Fn(&Midstate, &[&[u8]]) -> Result<Vec<u8>, String>,
+    ) -> Result<usize, String> {
+        let mut answers = 0;
+        for ((name, domain, len), questions) in &self.0 {
+            let start = Midstate::new(function(name, *domain, *len)?);
+            let outputs = run(&start, &slices(&questions.messages));
+            let outputs = outputs.map_err(|why| format!("{name}: {why}"))?;
+            answers += compare(name, questions, outputs.chunks_exact(*len))?;
+        }
+        Ok(answers)
     }
 
     /// Asks for each by itself: the number of answers, or none if the machine has no stream.

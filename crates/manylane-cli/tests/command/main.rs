@@ -1,5 +1,6 @@
 //! The `manylane` command as a user meets it: run as a process, against `cksum` and `openssl`.
 
+mod algorithms;
 mod bench;
 mod block;
 mod check;

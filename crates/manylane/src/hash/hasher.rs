@@ -52,7 +52,7 @@ impl Hasher {
     /// Goes on over `piece`.
     pub fn update(&mut self, piece: &[u8]) {
         match &mut self.state {
-            State::Chain(state) => *state = state.then(piece),
+            State::Chain(state) => state.absorb(piece),
             State::Kt128(state) => state.update(piece),
             State::Kt256(state) => state.update(piece),
         }

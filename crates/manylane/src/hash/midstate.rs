@@ -63,6 +63,16 @@ impl Midstate {
         }
     }
 
+    /// Goes on over `more`.
+    pub(super) fn absorb(&mut self, more: &[u8]) {
+        match self {
+            Midstate::Sm3(state) => state.absorb(more, sm3::dispatch::Stream::best()),
+            Midstate::Sha3(state) => {
+                state.absorb(more, sha3::dispatch::Stream::best());
+            }
+        }
+    }
+
     /// The digest of the prefix followed by `message`, into `out`.
     ///
     /// # Panics

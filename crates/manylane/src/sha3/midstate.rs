@@ -145,7 +145,7 @@ impl Midstate {
     }
 
     /// Goes on over `more`; the kernel that did, if a block was full.
-    pub(super) fn absorb(&mut self, mut more: &[u8], stream: Stream) -> Option<Kernel> {
+    pub(crate) fn absorb(&mut self, mut more: &[u8], stream: Stream) -> Option<Kernel> {
         let mut kernel = None;
         let (rate, rounds) = (self.function.rate(), self.function.permutation());
         if self.rest_len > 0 {

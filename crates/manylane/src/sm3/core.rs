@@ -257,7 +257,7 @@ impl Midstate {
     }
 
     /// Goes on over `more`.
-    pub(super) fn absorb(&mut self, mut more: &[u8], stream: Stream) {
+    pub(crate) fn absorb(&mut self, mut more: &[u8], stream: Stream) {
         if self.rest_len > 0 {
             let take = more.len().min(64 - self.rest_len);
             self.rest[self.rest_len..][..take].copy_from_slice(&more[..take]);
