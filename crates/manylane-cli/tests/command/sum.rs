@@ -2,14 +2,12 @@
 
 use std::{
     fs::{self, File},
-    io::{Seek as _, SeekFrom, Write as _},
+    io::Write as _,
     os::unix::fs::FileExt as _,
     process::Stdio,
     thread,
     time::Duration,
 };
-
-use manylane::hash::{self, Algorithm};
 
 use crate::support::{Dir, command, line, run, sm3_hex};
 
@@ -82,28 +80,6 @@ fn a_file_that_is_written_to_meanwhile_gets_no_digest() {
         let said = format!("manylane: {name}: changed while it was read\n");
         assert_eq!(String::from_utf8(output.stderr).unwrap(), said);
         assert_eq!(String::from_utf8(output.stdout).unwrap(), line("still", "2"));
-    }
-}
-
-/// Of a file that is standard input, what is behind the place where it stands, also by threads that take part in it.
-#[test]
-fn long_trees_are_read_from_files_and_pipes_and_from_where_input_stands() {
-    let dir = Dir::new();
-    let long: Vec<u8> = (0..(9 << 20) + 77).map(|i: u32| (i ^ i >> 11) as u8).collect();
-    dir.write("long", &long);
-    let line = |name: &str, from: usize| {
-        format!("KT128 ({name}) = {:?}\n", hash::hash(Algorithm::Kt128, &long[from..]))
-    };
-    let args = ["sum", "-a", "k12", "-j", "3"];
-    dir.manylane(args.into_iter().chain(["long"])).is_fine().prints(&line("long", 0));
-    dir.manylane_reading(&long, args).is_fine().prints(&line("-", 0));
-    for from in [0, 100] {
-        let mut stdin = File::open(dir.path("long")).unwrap();
-        stdin.seek(SeekFrom::Start(from)).unwrap();
-        let mut command = command();
-        let output = command.args(args).stdin(stdin.try_clone().unwrap()).output().unwrap();
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), line("-", from as usize));
-        assert_eq!(stdin.stream_position().unwrap(), long.len() as u64, "it is left at its end");
     }
 }
 
