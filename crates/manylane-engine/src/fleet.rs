@@ -344,10 +344,11 @@ impl Fleet {
         }
     }
 
-    /// Loads kernels on a GPU, unless it has them or refused them before.
+    /// Loads kernels on a GPU, unless it has them, refused them before or is given up.
     fn load(&self, member: &Member, set: KernelSet) {
         let refused = &member.refused[set as usize];
-        if member.ring.has(set) || refused.load(SeqCst) || self.abandoned.load(SeqCst) {
+        let is_needless = member.ring.has(set) || refused.load(SeqCst) || member.is_lost();
+        if is_needless || self.abandoned.load(SeqCst) {
             return;
         }
         if let Err(error) = member.ring.load(set) {
