@@ -63,7 +63,7 @@ def keccak_p(S, n_r=24):
 
 
 def sponge(rate, n_r, suffix, M, d):
-    """FIPS 202, algorithm 8, with pad10*1. `suffix` has the bits after M, and the first bit of the padding above them."""
+    """FIPS 202, algorithm 8, with pad10*1. `suffix`: the bits after M, and the first bit of the padding above."""
     P = M + bytes([suffix]) + bytes(-(len(M) + 1) % rate)
     P = P[:-1] + bytes([P[-1] | 0x80])
     S = bytes(200)

@@ -4,8 +4,8 @@
     python3 vectors/verify_sha3.py
 
 Python's hashlib (on OpenSSL) does SHA-3 and SHAKE, the `openssl mac` command KMAC, and pycryptodome (pip install
-pycryptodome==4.4.0) Keccak, TurboSHAKE, cSHAKE, KMAC and KT128. Nothing here has KT256: its tree is put together below from pycryptodome's
-TurboSHAKE256. The permutations alone rest on ref/keccak.py and on all that is built on them.
+pycryptodome==4.4.0) Keccak, TurboSHAKE, cSHAKE, KMAC and KT128. Neither has KT256: its tree is put together below from
+pycryptodome's TurboSHAKE256. The permutations alone rest on ref/keccak.py and on all that is built on them.
 """
 
 import hashlib

@@ -267,17 +267,17 @@ fn any_sources_give_the_cpus_digests() {
     let (mut random, noise) = (Random(2), noise());
     let prefix = &noise[..100];
     for device in ["all", "cuda:1"] {
-        for function in [
-            Function::hash(Algorithm::Sm3),
-            Function::hash_after(&Midstate::new(Algorithm::Sm3).then(prefix)),
-            Function::hmac(Algorithm::Sm3, b"key"),
-            Function::hash(Algorithm::Sha3_384),
-            Function::hmac(Algorithm::Sha3_512, b"key"),
+        for (function, count) in [
+            (Function::hash(Algorithm::Sm3), 1500),
+            (Function::hash_after(&Midstate::new(Algorithm::Sm3).then(prefix)), 1500),
+            (Function::hmac(Algorithm::Sm3, b"key"), 1500),
+            (Function::hash(Algorithm::Sha3_384), 400),
+            (Function::hmac(Algorithm::Sha3_512, b"key"), 400),
         ] {
             let engine = engine(device);
-            let texts = any_texts(&mut random, &noise, 1500);
+            let texts = any_texts(&mut random, &noise, count);
             let all = collect(&engine, &function, texts);
-            assert_eq!(all.len(), 1500);
+            assert_eq!(all.len(), count);
             check(&function, &all);
             let fine = all.iter().filter(|done| done.result.is_ok()).count() as u64;
             assert_eq!(messages_of(&engine, "cpu") + messages_of_gpus(&engine), fine);

@@ -188,7 +188,7 @@ fn prefix_message_and_foot_share_the_blocks() {
             let foot = painted(foot, 9);
             for prefix in 0..=total - foot.len() {
                 let len = total - foot.len() - prefix;
-                if prefix == 0 || len == 0 || (prefix + foot.len()) % 5 == 0 {
+                if prefix == 0 || len == 0 || (prefix + foot.len()).is_multiple_of(5) {
                     check(SHORT, &painted(prefix, 50), &foot, &equal(3, len));
                 }
             }

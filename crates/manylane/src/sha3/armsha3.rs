@@ -1,10 +1,10 @@
 //! Keccak-p\[1600\] with the Armv8.2 SHA3 instructions (FEAT_SHA3): one stream, or two lanes.
 //!
 //! `eor3` adds three, `rax1` makes D of two parities, `xar` adds D and rotates, `bcax` is χ: 66
-//! instructions a round (10, 5, 24 and 25 of these, an exclusive or for the word that ρ leaves where it
-//! is, one for ι), where Advanced SIMD takes 159. Apple's cores have four pipes for them, 17 clocks a
-//! round. Arm's own have one: 66 clocks, where Advanced SIMD takes 40 to 80 on four or two pipes, and a
-//! single stream in general registers fewer than either; so this machine is the last choice there.
+//! instructions a round (10, 5, 24 and 25 of these, an exclusive or for the word that ρ leaves where
+//! it is, one for ι), where Advanced SIMD takes 159. Apple's cores have four pipes for them: 17
+//! clocks a round. Arm's own have one: 66 clocks, where Advanced SIMD takes 40 on four pipes, and one
+//! stream in general registers about as long. So only Apple's choose this machine.
 #![allow(unsafe_code)]
 
 use ::core::arch::aarch64::*;

@@ -333,6 +333,9 @@ impl<const RATE: usize> Node<RATE> {
 
     /// Hashes chunks after the first, all whole but for the input's last one.
     fn hash_leaves(&mut self, data: &[u8]) {
+        if data.is_empty() {
+            return;
+        }
         let (leaf, len) = (Midstate::new(Kt::<RATE>::LEAF), Kt::<RATE>::CHAINING_VALUE_LEN);
         let mut values = [0; WINDOW * MAX_VALUE_LEN];
         for window in data.chunks(WINDOW * KT_CHUNK_LEN) {

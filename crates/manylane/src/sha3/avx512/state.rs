@@ -1,21 +1,22 @@
 //! Keccak-p\[1600\] of one stream with AVX-512: the state in five vectors of five words.
 //!
-//! θ adds up columns and χ combines words of a row; both are quick where such words are in the same
-//! lane of different vectors. Let word (x, y) be in vector α x + β y and lane s x, modulo 5: columns are
-//! in lanes. π only renames (x, y) → (y, 2x + 3y), after which turning the lanes of vector v by a
-//! multiple of v, the same for all, brings rows into lanes; after χ, another multiple brings columns there. So there is no
-//! transposition, but the layout changes from round to round: α / β goes 2, 3, 1, and then to 4,
-//! from where no turning leads on. So every third round moves the words of each lane on to
-//! other vectors, by a multiple of the lane's number, which leads back to 2. After twelve rounds all
-//! words are where they were.
+//! θ adds up columns, χ combines words of a row: both are quick where these words are in the same
+//! lane of different vectors. Let word (x, y) be in vector α x + β y, lane s x, modulo 5: each column
+//! has its lane. π only renames (x, y) as (y, 2x + 3y); after it, turning the lanes of each vector v
+//! by a certain multiple of v gives each row its lane, and after χ another multiple does so for the
+//! columns. So nothing is transposed, but the layout changes from round to round: α / β goes from 2
+//! to 3, 1 and then 4, from where no turning leads on. Therefore every third round moves the words of
+//! each lane to other vectors, by a multiple of the lane's number, which leads back to 2. After
+//! twelve rounds all words are where they were.
 //!
-//! Counted in clocks on Intel's cores, a round is a chain of θ's parities (2), their rotation (1) and turning
-//! (3), the sum (1), ρ (1), turning (3), χ (1) and turning (3): 15, and 2 more in every third. It has 10 turns, which only
-//! port 5 does, 6 rotates, only port 0, and 13 others: 29 operations on these two ports, and 11
-//! more in every third round. Taken alone, either asks for 16 clocks; but each chain of five vectors waits for one port and then
-//! the other. A model of both ports comes to 23 where the longest chain always goes first, and
-//! to 26.3 where, as these cores do, an operation gets its port long before it can start. Measured on a Xeon
-//! of the Emerald Rapids family: 26.5.
+//! Counted for Intel's cores, a round is a chain of θ's parities (2 clocks), their rotation (1) and
+//! turning (3), the sum (1), ρ (1), turning (3), χ (1) and turning (3): 15 clocks, and 2 more in
+//! every third. It has 10 turns, which only port 5 does, 6 rotations, only port 0, and 13 other
+//! operations, on either: 29, and 11 more in every third. Each of the two counts by itself asks for 16
+//! clocks a round; but vectors that are ready together wait for one port, and then for the other. A
+//! model of both ports comes to 23 where the longest chain goes first, and to 26.3 where, as these
+//! cores do, an operation gets its port before it is known when it can start. Measured on a Xeon of
+//! the Emerald Rapids family: 26.5.
 #![allow(unsafe_code)]
 
 use ::core::arch::x86_64::*;
@@ -149,7 +150,7 @@ fn permute_state(a: &mut [u64; 25], n: Rounds) {
 /// `blocks` points to `len` bytes, a multiple of `rate`.
 #[target_feature(enable = "avx512f")]
 unsafe fn absorb_blocks(a: &mut [u64; 25], blocks: *const u8, n: Rounds, rate: usize, len: usize) {
-    // SAFETY: the feature is enabled here; there are `rate` bytes from each multiple of it below `len`.
+    // SAFETY: the feature is enabled here; `rate` bytes follow each multiple of it below `len`.
     unsafe {
         let turns = turns();
         let mut state = load(a);
@@ -184,8 +185,8 @@ unsafe fn rounds(mut a: [__m512i; 5], n: Rounds, turns: &[__m512i; 5]) -> [__m51
     a
 }
 
-/// Round `R` of a period (FIPS 202, clause 3.2): ι ∘ χ ∘ π ∘ ρ ∘ θ. Vector 0, which is never turned, is
-/// early where it is last here.
+/// Round `R` of a period (FIPS 202, clause 3.2): ι ∘ χ ∘ π ∘ ρ ∘ θ. Vector 0 is never turned, and
+/// thus has time to come last.
 ///
 /// # Safety
 /// The processor has AVX-512 F; `turns` are [`turns`]'s.
@@ -252,7 +253,7 @@ unsafe fn turn(a: __m512i, by: usize, turns: &[__m512i; 5]) -> __m512i {
     if by == 0 { a } else { unsafe { _mm512_permutexvar_epi64(turns[by], a) } }
 }
 
-/// What was in lane l of vector v is there in vector v + `by` l, modulo 5: by the bits of that distance.
+/// What was in lane l of vector v is then in vector v + `by` l, modulo 5; bit by bit of the distance.
 ///
 /// # Safety
 /// The processor has AVX-512 F.
@@ -264,7 +265,7 @@ unsafe fn shear(mut a: [__m512i; 5], by: usize) -> [__m512i; 5] {
     for bit in [1, 2, 4] {
         let mut lanes = 0;
         for l in 0..5 {
-            if by * l % 5 & bit != 0 {
+            if (by * l % 5) & bit != 0 {
                 lanes |= 1 << l;
             }
         }
@@ -283,13 +284,16 @@ unsafe fn shear(mut a: [__m512i; 5], by: usize) -> [__m512i; 5] {
 /// The processor has AVX-512 F.
 #[inline(always)]
 unsafe fn load(a: &[u64; 25]) -> [__m512i; 5] {
-    // SAFETY: the caller's proof; eight words from the first of four rows exist, and the last five.
-    // Lanes five to seven are never brought to others.
+    // SAFETY: the caller's proof; a row has five words.
     unsafe {
-        let row = |y: usize| _mm512_loadu_si512(a.as_ptr().add(5 * y).cast());
-        let four = _mm512_castsi256_si512(_mm256_loadu_si256(a.as_ptr().add(20).cast()));
-        let last = _mm512_inserti32x4::<2>(four, _mm_loadl_epi64(a.as_ptr().add(24).cast()));
-        from_rows([row(0), row(1), row(2), row(3), last])
+        // In two loads, each from what one store of `store` has written: so they need not wait
+        // until that is in the cache.
+        let row = |y: usize| {
+            let at = a.as_ptr().add(5 * y);
+            let four = _mm512_castsi256_si512(_mm256_loadu_si256(at.cast()));
+            _mm512_inserti32x4::<2>(four, _mm_loadl_epi64(at.add(4).cast()))
+        };
+        from_rows([row(0), row(1), row(2), row(3), row(4)])
     }
 }
 
@@ -328,11 +332,16 @@ unsafe fn from_rows(rows: [__m512i; 5]) -> [__m512i; 5] {
 /// The processor has AVX-512 F.
 #[inline(always)]
 unsafe fn store(a: [__m512i; 5], to: &mut [u64; 25]) {
-    // SAFETY: the caller's proof; the rows have five words each.
+    // SAFETY: the caller's proof; there are eight words from each of the first four rows, and the
+    // last has five.
     unsafe {
         let rows = shear(a, minus(FIRST.alpha));
-        for y in 0..5 {
-            _mm512_mask_storeu_epi64(to.as_mut_ptr().add(5 * y).cast(), 0x1f, rows[y]);
+        // What is too much is overwritten by the next row.
+        for y in 0..4 {
+            _mm512_storeu_si512(to.as_mut_ptr().add(5 * y).cast(), rows[y]);
         }
+        _mm256_storeu_si256(to.as_mut_ptr().add(20).cast(), _mm512_castsi512_si256(rows[4]));
+        let last = _mm512_extracti32x4_epi32::<2>(rows[4]);
+        _mm_storel_epi64(to.as_mut_ptr().add(24).cast(), last);
     }
 }
