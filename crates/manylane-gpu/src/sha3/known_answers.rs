@@ -3,8 +3,7 @@
 //! A driver's compiler is part of every kernel, and it is newer than this code. What it made is
 //! therefore checked where it will run: all lengths around the ends of words and blocks, all
 //! alignments, prefixes, lengths of output, numbers of rounds and orders. The answers are the portable
-//! code's, whose
-//! own come from the standards.
+//! code's, whose own come from the standards.
 
 use manylane::{
     Messages,
@@ -197,7 +196,7 @@ impl Plan {
             }
             let initial = prefix_len == 0 && len < rate;
             let output_len = function.output_len();
-            if initial && output_len % 4 == 0 && output_len as u32 <= short_output(rate) {
+            if initial && output_len.is_multiple_of(4) && output_len as u32 <= short_output(rate) {
                 let choice = Choice::Short { data, stride, len: len as u32 };
                 self.push(short, choice, &start, messages, want.clone());
             }
