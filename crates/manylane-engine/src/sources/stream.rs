@@ -36,7 +36,8 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// A source to be hashed by itself, begun or not.
 pub(super) struct Stream<S: Source> {
     item: Item<S>,
-    begun: Option<Begun<S>>,
+    /// Boxed, as streams are handed about and most have none.
+    begun: Option<Box<Begun<S>>>,
     beside: bool,
 }
 
@@ -89,7 +90,7 @@ impl<S: Source> Stream<S> {
     ) -> Self {
         state.update(read);
         let begun = Begun { reader, state, len, known };
-        Stream { item, begun: Some(begun), beside: false }
+        Stream { item, begun: Some(Box::new(begun)), beside: false }
     }
 
     /// The same source, counted as beside the lanes.
@@ -111,7 +112,7 @@ impl<S: Source> Stream<S> {
     ) -> Option<Done<S>> {
         let Stream { item, begun, .. } = self;
         let (Item { index, source, .. }, begun) = match begun {
-            Some(begun) => (item, begun),
+            Some(begun) => (item, *begun),
             None => match run.open(item) {
                 Ok((item, reader)) => {
                     let known = item.source.open_len(&reader);
