@@ -127,6 +127,10 @@ impl Source for Input<'_> {
     }
 
     fn at_any_offset(&self, reader: &Reader) -> Option<Arc<dyn ReadAt>> {
+        // Standard input begins where whoever had it before has left it, and is left at its end.
+        if matches!(self.from, From::Stdin) {
+            return None;
+        }
         // With a descriptor of its own, if there is one: the reader's is closed by whoever has the source.
         let Reader { file, before } = reader;
         let before = Some(before.clone()?);

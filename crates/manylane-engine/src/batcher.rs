@@ -251,7 +251,8 @@ impl Batcher {
         Batcher { config: config.valid(), engine, shared: PerProcess::default() }
     }
 
-    /// The digest of `message`. Never blocks. The message is wiped once it is hashed.
+    /// The digest of `message`. Never blocks. The message is wiped once it is hashed. With a function that is a
+    /// [tree](Algorithm::is_tree), the messages of a batch are hashed one after another.
     pub fn submit(&self, message: impl Into<Vec<u8>>) -> BatchFuture {
         self.submit_input(Input { key: None, message: message.into() })
     }

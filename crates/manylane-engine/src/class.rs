@@ -73,6 +73,11 @@ impl Class {
         self.block_len as u64
     }
 
+    /// The same with digests of so many bytes: a further block for each that is squeezed.
+    pub(crate) fn extra_with(self, digest_len: usize) -> u64 {
+        self.extra() * digest_len.div_ceil(self.block_len) as u64
+    }
+
     /// Which kernels a GPU has to have for it.
     pub(crate) fn kernels(self) -> KernelSet {
         if self == Class::SM3 { KernelSet::Sm3 } else { KernelSet::Sha3 }
@@ -122,5 +127,13 @@ mod tests {
         let (shake, turbo) = (of(Algorithm::Shake128), of(Algorithm::TurboShake128));
         assert_eq!(turbo.guess(8), 2.0 * shake.guess(8));
         assert_eq!(2.0 * turbo.clocks_per_byte(), shake.clocks_per_byte());
+    }
+
+    #[test]
+    fn output_costs_what_its_blocks_do() {
+        let shake = Class::of(&Midstate::new(Algorithm::Shake128));
+        let costs = [1, 168, 169, 16_800].map(|len| shake.extra_with(len));
+        assert_eq!(costs, [168, 168, 336, 16_800]);
+        assert_eq!(Class::SM3.extra_with(sm3::DIGEST_LEN), Class::SM3.extra());
     }
 }

@@ -127,7 +127,7 @@ impl Engine {
         if len == 0 || messages.len().checked_mul(len) != Some(out.len()) {
             return hash::hash_many(start, messages, out);
         }
-        let (extra, lanes) = (Class::of(start).extra(), Lanes::new(start).count());
+        let (extra, lanes) = (Class::of(start).extra_with(len), Lanes::new(start).count());
         self.compute(Job::Hash(start), messages, (extra, lanes), out);
         Ok(())
     }

@@ -344,15 +344,18 @@ impl Fleet {
         }
     }
 
-    /// Loads kernels on a GPU, unless it has them or refused them before.
+    /// Loads kernels on a GPU, unless it has them, refused them before or is given up.
     fn load(&self, member: &Member, set: KernelSet) {
         let refused = &member.refused[set as usize];
-        if member.ring.has(set) || refused.load(SeqCst) || self.abandoned.load(SeqCst) {
+        let is_needless = member.ring.has(set) || refused.load(SeqCst) || member.is_lost();
+        if is_needless || self.abandoned.load(SeqCst) {
             return;
         }
         if let Err(error) = member.ring.load(set) {
             let text = format!("{} is not used for {set}: {}", member.id(), on_one_line(&error));
-            if !refused.swap(true, SeqCst) {
+            if member.ring.is_lost() {
+                self.lose(member, error);
+            } else if !refused.swap(true, SeqCst) {
                 lock(&self.notes).push(text.clone());
                 lock(&self.warnings).push(text);
             }
@@ -363,14 +366,16 @@ impl Fleet {
 
     /// Sees to it that GPUs have these kernels: at once where GPUs were asked for, else beside the work.
     pub(crate) fn prepare(self: &Arc<Self>, set: KernelSet) {
-        if !self.is_ours() || self.wanted[set as usize].swap(true, SeqCst) {
+        if !self.is_ours() {
             return;
         }
+        let is_first = !self.wanted[set as usize].swap(true, SeqCst);
         let fleet = Arc::clone(self);
         let load = move || fleet.all().iter().for_each(|member| fleet.load(member, set));
         if self.device != Device::Auto {
+            // Nothing if they are there. While another thread loads them, this one waits for that.
             load();
-        } else if self.version() > 0 {
+        } else if is_first && self.version() > 0 {
             self.begin(&format!("kernels of {set} are not loaded"), load);
         }
     }

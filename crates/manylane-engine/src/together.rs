@@ -147,6 +147,10 @@ pub(crate) fn run<'a>(
     let weights = Weights::new(messages, job.keys(), extra);
     let usual = messages.total_bytes() as f64 / count.max(1) as f64;
     let members = fleet.members(class);
+    if members.iter().any(|member| member.ring().max_messages(job.digest_len()) == 0) {
+        // Their rings have no room for a single digest.
+        return false;
+    }
     let slot_bytes = members.iter().map(|m| m.ring().config().slot_bytes as u64).min();
     let slot_bytes = slot_bytes.unwrap_or(u64::MAX);
     let limit = if fleet.with_cpus() {

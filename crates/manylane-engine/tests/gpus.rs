@@ -227,6 +227,23 @@ fn what_is_longer_than_a_slot_stays_on_the_cpu() {
     assert_eq!(out, right);
 }
 
+#[test]
+fn digests_longer_than_a_rings_room_stay_on_the_cpu() {
+    let _emulator = emulator("");
+    let data = Noise(7).bytes(100_000);
+    let messages = Messages::strided(&data, 1000, 1000, 20).unwrap();
+    let ring = RingConfig { max_messages: 4, ..ring() };
+    for device in [Device::All, Device::Cuda(Some(0))] {
+        let engine = engine_with(device, ring.clone());
+        // Room for one at a time, and for none.
+        for digest_len in [128, 129] {
+            let start = Midstate::with_digest_len(Algorithm::Shake256, digest_len);
+            check(&engine, &start, &messages);
+        }
+        assert!(device == Device::All || messages_of_gpus(&engine) == 20);
+    }
+}
+
 /// A GPU does wrong what `fault` says, once or for ever: everything is right all the same, and one
 /// warning names the GPU and says `text`. `with_others` is whether others take part.
 fn fault_midway(fault: &str, text: &str, ring: RingConfig, with_others: bool) {

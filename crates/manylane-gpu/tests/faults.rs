@@ -17,8 +17,8 @@ use manylane::{
 };
 use manylane_emulator::{Driver, install};
 use manylane_gpu::{
-    DeviceBuffer, DeviceId, DeviceMessages, Error, Event, Gpu, Layout, Pending, PinnedBuffer, Ring,
-    RingConfig, Slot, Sm3, Start, Stream, Vendor, devices,
+    DeviceBuffer, DeviceId, DeviceMessages, Error, Event, Gpu, KernelSet, Layout, Pending,
+    PinnedBuffer, Ring, RingConfig, Slot, Sm3, Start, Stream, Vendor, devices,
 };
 
 const DEVICES: usize = 9;
@@ -131,6 +131,24 @@ fn a_device_that_hangs_from_the_beginning_is_told() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("after 10 s: no answer from the GPU after 10."), "{said}");
+}
+
+/// Another function's first use finds a device that has come to hang: nothing of it is waited for any more.
+#[test]
+fn a_ring_is_lost_with_a_device_that_hangs_at_further_kernels() {
+    let gpu = device(7);
+    let ring = Ring::new(&gpu, RingConfig { slots: 2, ..RingConfig::default() }).unwrap();
+    drop(ring.try_slot().unwrap());
+    install(Driver::Cuda, "hang_launch=1@7");
+    let error = ring.load(KernelSet::Sha3).unwrap_err();
+    assert!(matches!(error, Error::Deadline(_)), "{error}");
+    assert!(ring.is_lost() && !ring.has(KernelSet::Sha3));
+    assert!(matches!(ring.load(KernelSet::Sha3), Err(Error::Lost(_))));
+    // What hangs is not tried again.
+    let since = Instant::now();
+    let other = Ring::new(&gpu, RingConfig::default()).unwrap();
+    assert_eq!(other.load(KernelSet::Sha3), Err(error));
+    assert!(other.is_lost() && since.elapsed() < Duration::from_secs(5));
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! `-a` and `--length`: every algorithm against OpenSSL, Python's hashlib or RFC 9861, and lists of all of them.
 
-use std::process::Command;
+use std::{
+    fs::File,
+    io::{Seek as _, SeekFrom},
+    process::Command,
+};
 
 use manylane::hash::{self, Algorithm};
 use manylane_cli::lines::Kind;
@@ -163,6 +167,22 @@ fn a_long_tree_is_the_same_on_any_number_of_threads() {
         let ran = dir.manylane_reading(&long, ["sum", "-a", algorithm.name()]);
         ran.is_fine().prints(&line.replace("long", "-"));
     }
+}
+
+/// Several threads take part in it here too.
+#[test]
+fn a_long_tree_begins_where_its_standard_input_stands() {
+    let dir = Dir::new();
+    let long = content(5_000_001);
+    dir.write("long", &long);
+    let mut stdin = File::open(dir.path("long")).unwrap();
+    stdin.seek(SeekFrom::Start(100)).unwrap();
+    let mut command = command();
+    command.args(["sum", "-a", "k12", "-j", "3"]).stdin(stdin.try_clone().unwrap());
+    let output = command.output().unwrap();
+    let due = format!("KT128 (-) = {:?}\n", hash::hash(Algorithm::Kt128, &long[100..]));
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), due);
+    assert_eq!(stdin.stream_position().unwrap(), long.len() as u64, "it is left at its end");
 }
 
 #[test]

@@ -181,6 +181,16 @@ impl<R: Read> Tree<R> {
         self.changed.notify_all();
     }
 
+    /// Looks once more at the end of a source of `len` bytes. It may have been found before other pieces were
+    /// read, and only there does a source tell that it was written to.
+    fn check_end(&self, len: u64) -> io::Result<()> {
+        let Some(at) = &self.at else { return Ok(()) };
+        match fill(&mut From { at: &**at, offset: len }, &mut [0]) {
+            (0, Some(end)) => end,
+            _ => Err(io::Error::other("changed while it was read")),
+        }
+    }
+
     /// Waits until all pieces are in, as long as `goes_on` wants to, and closes the source: gives the stream as it
     /// ended, and its length.
     pub(super) fn finish(
@@ -194,7 +204,9 @@ impl<R: Read> Tree<R> {
             }
             if let Some(result) = state.result.take() {
                 // Nobody needs it any more.
-                return Some(result.map(|()| (state.hasher.clone(), state.len)));
+                let (hasher, len) = (state.hasher.clone(), state.len);
+                drop(state);
+                return Some(result.and_then(|()| self.check_end(len)).map(|()| (hasher, len)));
             }
             drop(state);
             if !goes_on() {
@@ -229,5 +241,50 @@ struct Closing<'a>(&'a AtomicBool);
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
         self.0.store(true, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use manylane::hash::Algorithm;
+
+    use super::*;
+
+    /// Bytes of value 1 that are written to when their end has been found so often.
+    struct Written {
+        len: u64,
+        after: u64,
+        ends_found: AtomicU64,
+    }
+
+    impl ReadAt for Written {
+        fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+            let len = (buffer.len() as u64).min(self.len.saturating_sub(offset)) as usize;
+            buffer[..len].fill(1);
+            if len == 0 && self.ends_found.fetch_add(1, Relaxed) >= self.after {
+                return Err(io::Error::other("written to"));
+            }
+            Ok(len)
+        }
+    }
+
+    /// What other threads were still reading when one found the end may be newer than what that one read.
+    #[test]
+    fn the_end_is_looked_at_once_more_when_all_is_read() {
+        let chunk = hash::Tree::CHUNK_LEN;
+        let len = chunk + 5 * PIECE / 2 + 1;
+        let finish = |after| {
+            let mut hasher = Hasher::new(Algorithm::Kt128);
+            hasher.update(&vec![1; chunk]);
+            let at = Arc::new(Written { len: len as u64, after, ends_found: AtomicU64::new(0) });
+            let kind = hash::Tree::of(Algorithm::Kt128).unwrap();
+            let tree = Tree::new(kind, hasher, chunk as u64, io::empty(), Some(at));
+            tree.work(&mut vec![0; PIECE], &mut |_| true);
+            tree.finish(&mut || false).unwrap()
+        };
+        let (hasher, total) = finish(2).unwrap();
+        assert_eq!(total, len as u64);
+        assert_eq!(hasher.finish(), hash::hash(Algorithm::Kt128, &vec![1; len]));
+        assert_eq!(finish(1).unwrap_err().to_string(), "written to");
     }
 }

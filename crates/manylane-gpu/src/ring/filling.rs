@@ -163,7 +163,7 @@ impl Filling<'_> {
     /// Sends the rest on its way, and lets the device compute. Returns without waiting.
     ///
     /// # Errors
-    /// What the driver says; then the ring is lost.
+    /// As for [`Ring::load`](super::Ring::load); what the driver says, and then the ring is lost.
     pub fn submit(mut self) -> Result<Pending<'static>, Error> {
         if self.slot.in_place() {
             return self.slot.send_staged(Start::Hash(self.start));

@@ -79,12 +79,18 @@ impl Ring {
     /// before.
     ///
     /// # Errors
-    /// As for [`Sm3::new`] and [`Sha3::new`]. The ring can still be used for other functions.
+    /// As for [`Sm3::new`] and [`Sha3::new`]. After [`Error::Deadline`] the ring is lost; after others it can still be
+    /// used for other functions.
     pub fn load(&self, set: KernelSet) -> Result<(), Error> {
         self.check_usable()?;
-        match set {
+        let loaded = match set {
             KernelSet::Sm3 => Ok(()),
             KernelSet::Sha3 => self.0.kernels.sha3().map(|_| ()),
+        };
+        if let Err(Error::Deadline(_)) = loaded {
+            // The device hangs: to wait for it, or to free what it has, would be without end.
+            self.lose();
         }
+        loaded
     }
 }

@@ -190,7 +190,7 @@ impl Slot {
     /// Sends it on its way: copy in, compute, copy out. Returns without waiting.
     ///
     /// # Errors
-    /// What the driver says; then the ring is lost.
+    /// As for [`Ring::load`]; what the driver says, and then the ring is lost.
     ///
     /// # Panics
     /// On [`Start::Hmac`] unless filled by [`load_hmac`](Self::load_hmac); if digests have another
@@ -237,7 +237,7 @@ impl Slot {
     /// messages that the driver refuses to copy from where they are, are copied by this thread instead.
     ///
     /// # Errors
-    /// What the driver says; then the ring is lost. After that, and if the returned value is
+    /// As for [`Ring::load`]; what the driver says, and then the ring is lost. After that, and if the returned value is
     /// leaked, the device may go on reading the memory: it must not be unmapped before the
     /// process ends.
     ///

@@ -3,8 +3,7 @@
 //! A driver's compiler is part of every kernel, and it is newer than this code. What it made is
 //! therefore checked where it will run: all lengths around the ends of words and blocks, all
 //! alignments, prefixes, lengths of output, numbers of rounds and orders. The answers are the portable
-//! code's, whose
-//! own come from the standards.
+//! code's, whose own come from the standards.
 
 use manylane::{
     Messages,
