@@ -12,10 +12,11 @@ use std::{
 
 use manylane::{
     Messages,
-    hash::{self, Algorithm, Lanes, Midstate},
+    hash::{self, Algorithm, Digest, Hasher, Lanes, Midstate, Tree},
     sm2::{PublicKey, Sealed, SecretKey},
     sm3,
 };
+use zeroize::Zeroizing;
 
 use crate::{
     Config, Done, Error, Explanation, Function, Piece, PipeError, Progress, Share, Source,
@@ -130,6 +131,36 @@ impl Engine {
         let (extra, lanes) = (Class::of(start).extra_with(len), Lanes::new(start).count());
         self.compute(Job::Hash(start), messages, (extra, lanes), out);
         Ok(())
+    }
+
+    /// The digest of one message in memory, of the usual length; as [`hash::hash`]. That of a
+    /// [tree](Algorithm::is_tree) is computed as [`hash_many`](Self::hash_many) computes its chunks: on all threads, and
+    /// on GPUs, where that is faster. Any other function has one chain of blocks, which the calling thread goes along.
+    ///
+    /// ```
+    /// use manylane::hash::{self, Algorithm};
+    /// use manylane_engine::Engine;
+    ///
+    /// let message = vec![7; 1 << 20];
+    /// let digest = Engine::global().hash(Algorithm::Kt128, &message);
+    /// assert_eq!(digest, hash::hash(Algorithm::Kt128, &message));
+    /// ```
+    pub fn hash(&self, algorithm: Algorithm, message: &[u8]) -> Digest {
+        const LEN: usize = Tree::CHUNK_LEN;
+        let (Some(tree), true) = (Tree::of(algorithm), message.len() >= 2 * LEN) else {
+            return hash::hash(algorithm, message);
+        };
+        let (first, others) = message.split_at(LEN);
+        let count = others.len() / LEN;
+        let (chunks, rest) = others.split_at(count * LEN);
+        let mut values = Zeroizing::new(vec![0; count * tree.value_len()]);
+        let rows = Messages::strided(chunks, LEN, LEN, count).expect("whole chunks");
+        self.hash_many(&tree.leaf(), &rows, &mut values).expect("a value for each chunk");
+        let mut hasher = Hasher::new(algorithm);
+        hasher.update(first);
+        hasher.push_chaining_values(&values);
+        hasher.update(rest);
+        hasher.finish()
     }
 
     /// HMAC-SM3 of each message under its own key, in order, into `out`; as [`sm3::hmac_many`], on

@@ -6,6 +6,7 @@
 //! | want | call |
 //! |---|---|
 //! | digests of many messages in memory, on all cores | [`Engine::hash_many`], [`Engine::hmac_many`] |
+//! | KT128 or KT256 of one long message in memory | [`Engine::hash`] |
 //! | digests of many files or other readers, in bounded memory | [`Engine::hash_sources`] |
 //! | the digest of one long file on all cores | the same, with a [tree](manylane::hash::Algorithm::is_tree) |
 //! | SM2 encryption of long messages | [`Engine::encrypt_in_place`], [`Engine::decrypt_in_place`] |

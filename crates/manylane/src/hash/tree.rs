@@ -74,6 +74,16 @@ impl Tree {
         }
     }
 
+    /// The function of chunks, each a message by itself, whose digests are their chaining values: for
+    /// [`hash_many`](super::hash_many) and its like.
+    pub fn leaf(self) -> Midstate {
+        let leaf = match self.0 {
+            Which::Kt128 => Kt128::LEAF,
+            Which::Kt256 => Kt256::LEAF,
+        };
+        sha3::Midstate::new(leaf).into()
+    }
+
     /// The function of messages of at most [`SHORT`](Self::SHORT) bytes, each with [`FOOT`](Self::FOOT) behind it: RFC
     /// 9861, clause 3.2, where there is one chunk. Digests have `len` bytes.
     pub fn short(self, len: usize) -> Midstate {

@@ -1,12 +1,10 @@
 //! One long message on one core: the tree hash of RFC 9861 beside sponges, which are chains.
 
-use std::{io, ops::ControlFlow};
-
 use manylane::{
     hash::Algorithm,
     sha3::{Kt128, Update as _},
 };
-use manylane_engine::{self as engine, Engine, Progress, Source};
+use manylane_engine::Engine;
 
 use super::{
     Call, Contender, Cores, Function, Group, Hash, OPENSSL_SHA3, OpenSslSha3, Rc, Rows, Work,
@@ -69,30 +67,9 @@ pub(super) fn kt128(message: &[u8], out: &mut [u8]) {
     hasher.finalize(out);
 }
 
-/// A message in memory, read as a file is.
-struct Memory<'a>(&'a [u8]);
-
-impl<'a> Source for Memory<'a> {
-    type Reader = &'a [u8];
-
-    fn open(&mut self) -> io::Result<&'a [u8]> {
-        Ok(self.0)
-    }
-
-    fn len_hint(&self) -> Option<u64> {
-        Some(self.0.len() as u64)
-    }
-}
-
 /// KT128 by the engine, whose threads share the leaves of the tree.
 pub(super) fn kt128_on_all_cores(message: &[u8], out: &mut [u8]) {
-    let (function, progress) = (engine::Function::hash(Algorithm::Kt128), Progress::new());
-    let done = Engine::global().hash_sources(&function, &progress, [Memory(message)], |done| {
-        let summary = done.result.expect("memory can be read");
-        out.copy_from_slice(&summary.digest);
-        ControlFlow::<()>::Continue(())
-    });
-    assert!(done.is_continue(), "nothing breaks off");
+    out.copy_from_slice(&Engine::global().hash(Algorithm::Kt128, message));
 }
 
 fn contender(

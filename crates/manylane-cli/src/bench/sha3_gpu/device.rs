@@ -179,8 +179,12 @@ impl Device {
 
     /// As many of `count` messages of `len` bytes with digests of `output_len` as a call may have.
     pub(super) fn affords(&self, count: usize, len: usize, output_len: usize) -> usize {
-        let digests = self.out.borrow().len() / output_len;
-        count.min(self.limit / len.max(1)).min(digests).max(1)
+        self.fits(count.min(self.limit / len.max(1)), output_len)
+    }
+
+    /// As many of `count` messages as there is room for digests of `output_len` bytes, at least one.
+    pub(super) fn fits(&self, count: usize, output_len: usize) -> usize {
+        count.min(self.out.borrow().len() / output_len).max(1)
     }
 
     /// Bytes of the data.

@@ -64,7 +64,7 @@ pub(super) fn groups(device: &Rc<Device>, quick: bool) -> Vec<Group> {
 pub(super) fn each(device: &Device, bytes: usize) -> Vec<Work> {
     let room = bytes.min(device.room());
     let work = |program, function: Function, len: usize| {
-        let count = device.affords(room / len, len, function.output_len());
+        let count = device.fits(room / len, function.output_len());
         Work { program, function, count, shape: Shape::Rows(len) }
     };
     let mut all = Vec::new();
