@@ -5,7 +5,7 @@
 // units can take from it, as measured there with 540,672 rows of 8 KiB and 67,077,120 of 32 bytes:
 //
 // BY_MULTIPLIER: half of iota, an addition. Products for rotations were no gain, down to 458 GB/s
-// from 491: of IMAD.HI and IMAD.WIDE each costs as much as the shift that it replaces.
+// from 491 with 393,216 rows: of IMAD.HI and IMAD.WIDE each costs as much as the shift that it replaces.
 // BY_DOUBLES: one half of every rotation, as a shift by the unit of doubles and a product of low words:
 // 532 GB/s and 4.16 G/s instead of 509 and 4.00. Both halves are slower again (497 to 512 GB/s).
 #pragma once
