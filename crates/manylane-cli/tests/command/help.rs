@@ -7,7 +7,8 @@ fn help_says_what_matters() {
     let help = run(command().args(["help", "sum"]), b"").is_fine().text();
     let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "One file is one serial SM3 stream",
+        "With most algorithms one file is one serial stream",
+        "KT128 (k12) and KT256 are trees",
         "no number of cores, lanes or GPUs makes a single file faster",
         "manylane sum -r /usr/share > SM3SUMS",
         "--files0-from <F>",
