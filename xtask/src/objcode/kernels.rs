@@ -79,6 +79,13 @@ const fn leading_sponges(name: &'static str) -> Kernel {
     Kernel { name, arguments, spills: 16, calls: &[], inlined: true }
 }
 
+/// The same for one stream: `(kernel, state, rounds, rate, blocks, length)`. What follows the call of a panic, which does
+/// not return, looks like a way back to the beginning, and so the one call of the kernel like a loop's.
+const fn leading_sponge(name: &'static str, kernels: &'static [&'static str]) -> Kernel {
+    let arguments = &[ToPublic, ToSecret, Public, Public, ToSecret, Public];
+    Kernel { name, arguments, spills: 16, calls: kernels, inlined: true }
+}
+
 /// `(entry, table, index)`.
 const LOOKUP: &[Level] = &[ToAnything, ToPublic, Secret];
 
@@ -326,6 +333,11 @@ pub(super) const KERNELS: &[Kernel] = &[
     kernel("manylane::sm4::gfni::cbc_places::kernel", STREAMS, 18),
     leading_sponges("manylane::sha3::avx2::absorb_lanes"),
     leading_sponges("manylane::sha3::avx512::absorb_lanes"),
+    leading_sponge(
+        "manylane::sha3::avx512::state::absorb",
+        &["manylane::sha3::avx512::state::absorb_blocks"],
+    ),
+    leading_sponge("manylane::sha3::bmi2::absorb", &["manylane::sha3::bmi2::absorb_blocks"]),
     leading("manylane::sm3::sse::compress_lanes"),
     leading("manylane::sm3::avx2::compress_lanes"),
     leading("manylane::sm3::avx512::compress_lanes"),

@@ -309,8 +309,9 @@ pub(super) fn common_blocks<const L: usize>(rate: usize, inputs: &[&[u8]; L]) ->
     let is_known = matches!(rate, 72 | 104 | 136 | 144 | 168) || GROUPS.contains(&rate);
     assert!(is_known, "blocks of {rate} bytes");
     let len = inputs[0].len();
+    let blocks = len / rate;
     let alike =
-        inputs.iter().fold(len.is_multiple_of(rate), |alike, input| alike & (input.len() == len));
+        inputs.iter().fold(blocks * rate == len, |alike, input| alike & (input.len() == len));
     assert!(alike, "lanes of unequal length, or not of whole blocks");
-    len / rate
+    blocks
 }
