@@ -480,12 +480,12 @@ int launch(Device &device, const Function &function, unsigned blocks, unsigned t
     }
     Settings &settings = device.settings;
     ++device.counts.launches;
-    const bool failing = is_due(settings.fail_launch), hanging = is_due(settings.hang_launch),
-               flipping = is_due(settings.flip_launch);
+    const bool failing = is_due(settings.fail_launch), hanging = is_due(settings.hang_launch);
     if (failing && settings.fail_at_call.load() != 0) {
         return static_cast<int>(settings.fail_code.load());
     }
     auto launch = std::make_shared<Launch>(kernel.prepare(device, arguments));
+    const bool flipping = launch->digest_count != 0 && is_due(settings.flip_launch);
     ++*function.launches;
     // Gone with the work, whether that ran or not.
     const std::shared_ptr<void> counted(
