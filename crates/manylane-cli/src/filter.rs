@@ -230,14 +230,29 @@ pub(crate) fn read_secret(path: &Path, longest: usize) -> Result<Zeroizing<Vec<u
         }
         false => File::open(path),
     };
-    // All the room at once: growing would leave copies behind.
-    let mut bytes = Zeroizing::new(Vec::with_capacity(longest + 1));
-    open()
-        .and_then(|file| file.take(longest as u64 + 1).read_to_end(&mut bytes))
+    let bytes = open()
+        .and_then(|mut file| read_start(&mut file, longest + 1))
         .map_err(|error| unusable(&Reason(&error)))?;
     match bytes.len() > longest {
         true => Err(unusable(&format_args!("longer than {longest} bytes"))),
         false => Ok(bytes),
+    }
+}
+
+/// Reads `most` bytes or to the end, into memory that leaves no copies behind where it grows.
+pub(crate) fn read_start(reader: &mut dyn Read, most: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+    const FIRST: usize = 4 << 10;
+    let mut bytes = Zeroizing::new(vec![0; most.min(FIRST)]);
+    let mut len = 0;
+    loop {
+        len += read_full(reader, &mut bytes[len..])?;
+        if len < bytes.len() || len == most {
+            bytes.truncate(len);
+            return Ok(bytes);
+        }
+        let mut grown = Zeroizing::new(vec![0; most.min(2 * len)]);
+        grown[..len].copy_from_slice(&bytes);
+        bytes = grown;
     }
 }
 
@@ -339,5 +354,21 @@ mod tests {
             assert!(!is_text(format!("a{text}b").as_bytes()), "{text:?}");
         }
         assert!(!is_text(b"\xff"));
+    }
+
+    #[test]
+    fn the_start_is_read_whole_or_as_far_as_asked() {
+        let text: Vec<u8> = (0..20_000u32).map(|i| i as u8 ^ (i >> 8) as u8).collect();
+        for len in [0, 1, 4095, 4096, 4097, 8192, 20_000] {
+            for most in [1, 4095, 4096, 4097, 12_288, 20_000, 1 << 20] {
+                // In pieces, as from a pipe.
+                let mut reader = text[..len / 3].chain(&text[len / 3..len]);
+                let read = read_start(&mut reader, most).unwrap();
+                assert!(*read == text[..len.min(most)], "{most} of {len}");
+                let mut rest = Vec::new();
+                reader.read_to_end(&mut rest).unwrap();
+                assert!(rest == text[len.min(most)..len], "{most} of {len}");
+            }
+        }
     }
 }

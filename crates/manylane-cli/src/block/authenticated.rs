@@ -10,14 +10,13 @@ use manylane::{
     block::{Ccm, Gcm, ccm, gcm},
 };
 use manylane_engine::{Piece, PipeError};
-use zeroize::Zeroizing;
 
 use super::{
     Direction, Job, Screen,
     raw::{Cipher, PIECE, stop},
 };
 use crate::{
-    filter::{Kept, Stop, read_full, unreadable_for_people},
+    filter::{Kept, Stop, read_full, read_start, unreadable_for_people},
     output::Output,
     source::Reader,
 };
@@ -127,10 +126,9 @@ pub(super) fn ccm<C: Cipher>(
     let input = &job.options.streams.input;
     // Files that the kernel makes up have any length, so one is believed only if there is much of it.
     let rest = reader.rest().map(|(_, len)| len);
-    let mut start = Zeroizing::new(vec![0; MOST_KEPT]);
-    let read = read_full(reader, &mut start).map_err(|error| input.unreadable(&error))?;
+    let start = read_start(reader, MOST_KEPT).map_err(|error| input.unreadable(&error))?;
     let len = match rest {
-        _ if read < MOST_KEPT => read as u64,
+        _ if start.len() < MOST_KEPT => start.len() as u64,
         Some(len) if len >= MOST_KEPT as u64 => len,
         _ => {
             return Err(input.failed(
@@ -149,7 +147,7 @@ pub(super) fn ccm<C: Cipher>(
         }
         Ok(())
     };
-    let mut message = start[..read].chain(reader);
+    let mut message = start.chain(reader);
     let done = job.engine.pipe(PIECE, &job.progress, &mut message, output, encrypt, |_, ()| Ok(()));
     done.map_err(|error| stop(job, error))
 }

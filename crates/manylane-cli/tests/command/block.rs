@@ -245,25 +245,25 @@ fn the_reference_and_we_read_each_other() {
 #[test]
 fn raw_ciphertexts_with_tags_are_verified_before_anything_is_written() {
     let dir = dir();
-    let long = fs::read(dir.path("long")).unwrap();
+    let text = fs::read(dir.path("long")).unwrap()[..CHUNK + CHUNK / 2].to_vec();
     for (cipher, key) in [("aes", "k32"), ("sm4", "k16")] {
         for (mode, iv) in
             [("gcm", "00112233445566778899aabb"), ("gcm", IV), ("ccm", "00112233445566")]
         {
             let args = format!("-m {mode} --iv {iv} --key-file {key} --aad m");
-            for len in [0, 5, CHUNK, long.len()] {
-                dir.write("in", &long[..len]);
+            for len in [0, 5, CHUNK, text.len()] {
+                dir.write("in", &text[..len]);
                 run(&dir, &format!("{cipher} encrypt {args} -o c in")).is_fine();
                 let good = fs::read(dir.path("c")).unwrap();
                 assert_eq!(good.len(), len + TAG);
-                let ran = run_reading(&dir, &long[..len], &format!("{cipher} encrypt {args}"));
+                let ran = run_reading(&dir, &text[..len], &format!("{cipher} encrypt {args}"));
                 assert!(ran.is_fine().out == good, "{cipher} {mode} {len}");
                 let ran = run(&dir, &format!("{cipher} decrypt {args} c"));
-                assert!(ran.is_fine().out == long[..len], "{cipher} {mode} {len}");
+                assert!(ran.is_fine().out == text[..len], "{cipher} {mode} {len}");
                 let ran = run_reading(&dir, &good, &format!("{cipher} decrypt {args}"));
-                assert!(ran.is_fine().out == long[..len], "{cipher} {mode} {len}");
+                assert!(ran.is_fine().out == text[..len], "{cipher} {mode} {len}");
                 run(&dir, &format!("{cipher} decrypt {args} -o out c")).is_fine();
-                assert!(fs::read(dir.path("out")).unwrap() == long[..len]);
+                assert!(fs::read(dir.path("out")).unwrap() == text[..len]);
                 fs::remove_file(dir.path("out")).unwrap();
             }
             let good = fs::read(dir.path("c")).unwrap();
