@@ -1,14 +1,32 @@
-// Carry look-ahead of every addition ($lcu) as a parallel prefix network, chosen by one macro:
-// KOGGE_STONE (least depth and fan-out), SKLANSKY (least depth), BRENT_KUNG (fewer cells), RIPPLE (fewest).
-(* techmap_celltype = "$lcu" *)
-module prefix_lcu (P, G, CI, CO);
-    parameter WIDTH = 2;
+// Additions with their carries as a parallel prefix network, chosen by one macro: KOGGE_STONE (least
+// depth and fan-out), SKLANSKY (least depth), BRENT_KUNG (fewer cells), RIPPLE (fewest).
+(* techmap_celltype = "$alu" *)
+module prefix_alu (A, B, CI, BI, X, Y, CO);
+    parameter A_SIGNED = 0;
+    parameter B_SIGNED = 0;
+    parameter A_WIDTH = 1;
+    parameter B_WIDTH = 1;
+    parameter Y_WIDTH = 1;
+    localparam WIDTH = Y_WIDTH;
 
     (* force_downto *)
-    input [WIDTH-1:0] P, G;
-    input CI;
+    input [A_WIDTH-1:0] A;
     (* force_downto *)
-    output [WIDTH-1:0] CO;
+    input [B_WIDTH-1:0] B;
+    input CI, BI;
+    (* force_downto *)
+    output [Y_WIDTH-1:0] X, Y, CO;
+
+    (* force_downto *)
+    wire [WIDTH-1:0] a, b_plain;
+    \$pos #(.A_SIGNED(A_SIGNED), .A_WIDTH(A_WIDTH), .Y_WIDTH(WIDTH)) extend_a (.A(A), .Y(a));
+    \$pos #(.A_SIGNED(B_SIGNED), .A_WIDTH(B_WIDTH), .Y_WIDTH(WIDTH)) extend_b (.A(B), .Y(b_plain));
+    (* force_downto *)
+    wire [WIDTH-1:0] b = BI ? ~b_plain : b_plain;
+
+    assign X = a ^ b;
+    assign Y = X ^ {g, CI};
+    assign CO = g;
 
     integer i, d;
     (* force_downto *)
@@ -17,9 +35,9 @@ module prefix_lcu (P, G, CI, CO);
     wire [1023:0] _TECHMAP_DO_ = "proc; opt -fast";
 
     always @* begin
-        p = P;
-        g = G;
-        g[0] = G[0] | (P[0] & CI);
+        p = X;
+        g = a & b;
+        g[0] = (a[0] & b[0]) | (X[0] & CI);
 `ifdef RIPPLE
         for (i = 1; i < WIDTH; i = i + 1)
             g[i] = g[i] | (p[i] & g[i-1]);
@@ -51,6 +69,4 @@ module prefix_lcu (P, G, CI, CO);
         no_adder_chosen;
 `endif
     end
-
-    assign CO = g;
 endmodule

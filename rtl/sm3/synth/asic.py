@@ -95,13 +95,12 @@ def gate_clocks(library, gate_from):
 def map_commands(library, shared, recipe):
     """The commands from words to the library's cells; `shared` is prepare_library's folder."""
     adder = recipe.adder
-    commands = gate_clocks(library, recipe.gate_from)
+    commands = gate_clocks(library, recipe.gate_from) + ["maccmap"]
     if adder == "FULL_ADDER":
-        commands += ["techmap -map +/techmap.v t:$macc t:$macc_v2",
-                     f"techmap -map {HERE}/full_adders.v t:$alu t:$fa"]
+        commands.append(f"techmap -map {HERE}/full_adders.v t:$alu t:$fa")
         adder = "RIPPLE"
     commands += [
-        f"techmap -map +/techmap.v -map {HERE}/adders.v -D {adder}", "opt -fast -nosdff -nodffe",
+        f"techmap -map {HERE}/adders.v -D {adder} t:$alu", "techmap", "opt -fast -nosdff -nodffe",
         f"dfflibmap -liberty {shared}/lib.lib", "opt -fast -nosdff -nodffe",
     ]
     if recipe.adder == "FULL_ADDER":
