@@ -3,6 +3,8 @@
 import dataclasses
 import pathlib
 
+import access
+
 HERE = pathlib.Path(__file__).resolve().parent
 SRC = HERE.parent / "src"
 
@@ -36,8 +38,18 @@ def all_proofs():
         modules=(Module(SRC / "sm3_round.v", ("round.vh",)),),
         includes=(HERE / "round.vh",),
     )
+    for name, shown in (("gather", "pairs"), ("buffer", "words")):
+        yield Proof(
+            name=f"{name}: no word lost, {shown} in order",
+            top=f"sm3_{name}",
+            modules=(Module(SRC / f"sm3_{name}.v", (f"{name}.vh",)),),
+            includes=(HERE / f"{name}.vh",),
+        )
     for rounds in (1, 2):
         yield core(rounds)
+    for rounds in (1, 2):
+        for buffered in (0, 1):
+            yield bus(rounds, buffered)
 
 
 def core(rounds):
@@ -52,13 +64,36 @@ def core(rounds):
             probes[f"f_given_{half}{i}"] = f"\\value.word[{i}].given_{half}"
     names = ["core", "control", "schedule", "expand", "constant", "value", "round"]
     return Proof(
-        name=f"core computes the standard's function, {rounds} round{'s' if rounds > 1 else ''} a cycle",
+        name=f"core computes the standard's function, {plural(rounds)} a cycle",
         top="sm3_core",
         modules=tuple(
-            Module(SRC / f"sm3_{name}.v", ("core.vh",) if name == "core" else ())
+            Module(SRC / f"sm3_{name}.v", (f"{name}.vh",) if name in ("core", "control") else ())
             for name in names + ["gather"]
         ),
-        includes=(HERE / "core.vh",),
+        includes=(HERE / "core.vh", HERE / "control.vh"),
         parameters={"ROUNDS_PER_CYCLE": rounds},
         probes=probes,
     )
+
+
+def bus(rounds, buffered):
+    """sm3_ahb keeps the rules of the bus and the register map, and passes each word on."""
+    properties = ("master.vh", "ahb.vh") + (() if buffered else ("burst_direct.vh",))
+    parameters = {"ROUNDS_PER_CYCLE": rounds, "INPUT_BUFFER": buffered}
+    names = ["ahb", "buffer", "core", "control", "schedule", "expand", "constant", "value", "round", "gather"]
+    return Proof(
+        name=f"bus, {plural(rounds)} a cycle, {'with' if buffered else 'without'} a buffer",
+        top="sm3_ahb",
+        modules=tuple(
+            Module(SRC / f"sm3_{name}.v", {"ahb": properties, "control": ("control.vh",)}.get(name, ()))
+            for name in names
+        ),
+        includes=(*(HERE / name for name in properties), HERE / "control.vh", SRC / "sm3_regs.vh"),
+        generated={"access.vh": access.functions(HERE.parent / "regs.rdl", parameters)},
+        parameters=parameters,
+        probes={"f_count": "\\core.control.count"},
+    )
+
+
+def plural(rounds):
+    return "1 round" if rounds == 1 else "2 rounds"
