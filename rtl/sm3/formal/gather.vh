@@ -33,12 +33,9 @@ always @(posedge clk or negedge rst_n)
     else if (f_out)
         f_left <= f_left + 3'd1;
 
-always @* begin
+always @*
     if (!f_started)
         assume (!rst_n);
-    // sm3_control counts the pairs that it takes.
-    assume (given == f_left);
-end
 
 always @* if (f_started) begin
     assert (f_held <= 5'd9);

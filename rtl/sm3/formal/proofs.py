@@ -38,18 +38,36 @@ def all_proofs():
         modules=(Module(SRC / "sm3_round.v", ("round.vh",)),),
         includes=(HERE / "round.vh",),
     )
-    for name, shown in (("gather", "pairs"), ("buffer", "words")):
-        yield Proof(
-            name=f"{name}: no word lost, {shown} in order",
-            top=f"sm3_{name}",
-            modules=(Module(SRC / f"sm3_{name}.v", (f"{name}.vh",)),),
-            includes=(HERE / f"{name}.vh",),
-        )
+    yield fifo("gather", "pairs", ("gather.vh", "gather_alone.vh"))
+    yield fifo("buffer", "words", ("buffer.vh",))
     for rounds in (1, 2):
         yield core(rounds)
     for rounds in (1, 2):
         for buffered in (0, 1):
             yield bus(rounds, buffered)
+
+
+def fifo(name, shown, properties):
+    """What goes in comes out."""
+    return Proof(
+        name=f"{name}: no word lost, {shown} in order",
+        top=f"sm3_{name}",
+        modules=(Module(SRC / f"sm3_{name}.v", properties),),
+        includes=tuple(HERE / name for name in properties),
+    )
+
+
+def modules(properties):
+    """The modules of a design, with the properties that each gets."""
+    names = ("ahb", "buffer", "core", "control", "schedule", "expand", "constant", "value", "round", "gather")
+    return {
+        "modules": tuple(Module(SRC / f"sm3_{name}.v", properties.get(name, ())) for name in names),
+        "includes": tuple(HERE / name for names in properties.values() for name in names),
+    }
+
+
+# Of modules within a design, for the proofs about the whole.
+WITHIN = {"control": ("control.vh",), "gather": ("gather.vh", "gather_within.vh")}
 
 
 def core(rounds):
@@ -62,17 +80,12 @@ def core(rounds):
         for i in range(4):
             probes[f"f_{half}{i}"] = f"\\value.word[{i}].{half}"
             probes[f"f_given_{half}{i}"] = f"\\value.word[{i}].given_{half}"
-    names = ["core", "control", "schedule", "expand", "constant", "value", "round"]
     return Proof(
         name=f"core computes the standard's function, {plural(rounds)} a cycle",
         top="sm3_core",
-        modules=tuple(
-            Module(SRC / f"sm3_{name}.v", (f"{name}.vh",) if name in ("core", "control") else ())
-            for name in names + ["gather"]
-        ),
-        includes=(HERE / "core.vh", HERE / "control.vh"),
         parameters={"ROUNDS_PER_CYCLE": rounds},
         probes=probes,
+        **modules({**WITHIN, "core": ("core.vh",)}),
     )
 
 
@@ -80,18 +93,15 @@ def bus(rounds, buffered):
     """sm3_ahb keeps the rules of the bus and the register map, and passes each word on."""
     properties = ("master.vh", "ahb.vh") + (() if buffered else ("burst_direct.vh",))
     parameters = {"ROUNDS_PER_CYCLE": rounds, "INPUT_BUFFER": buffered}
-    names = ["ahb", "buffer", "core", "control", "schedule", "expand", "constant", "value", "round", "gather"]
+    design = modules({**WITHIN, "ahb": properties})
+    design["includes"] += (SRC / "sm3_regs.vh",)
     return Proof(
         name=f"bus, {plural(rounds)} a cycle, {'with' if buffered else 'without'} a buffer",
         top="sm3_ahb",
-        modules=tuple(
-            Module(SRC / f"sm3_{name}.v", {"ahb": properties, "control": ("control.vh",)}.get(name, ()))
-            for name in names
-        ),
-        includes=(*(HERE / name for name in properties), HERE / "control.vh", SRC / "sm3_regs.vh"),
         generated={"access.vh": access.functions(HERE.parent / "regs.rdl", parameters)},
         parameters=parameters,
         probes={"f_count": "\\core.control.count"},
+        **design,
     )
 
 

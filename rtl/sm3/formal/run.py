@@ -107,7 +107,7 @@ def build(proof, fault=None):
     passes = [
         *(f"read_verilog -formal {file}" for file in files),
         *(f"chparam -set {name} {value} {proof.top}" for name, value in proof.parameters.items()),
-        f"hierarchy -check -top {proof.top}",
+        f"hierarchy -top {proof.top}",
         # Without optimisation, which would settle what wires without a driver are.
         "proc -noopt",
         "flatten",
