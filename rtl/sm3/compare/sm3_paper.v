@@ -23,7 +23,7 @@ module sm3_paper #(
     output wire [31:0] DOUT
 );
     wire         restore, load, from_din, step, prepare, round, feed;
-    wire [5:0]   countout;
+    wire [6:0]   countout;
     wire [31:0]  w_current, w_prime;
     wire [255:0] V;
 

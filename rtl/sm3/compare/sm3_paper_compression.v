@@ -9,7 +9,7 @@ module sm3_paper_compression (
     input  wire         prepare,
     input  wire         round,
     input  wire         feed,
-    input  wire [5:0]   j,
+    input  wire [6:0]   j,          // two's complement
     input  wire [31:0]  w_current,
     input  wire [31:0]  w_prime,
     output reg  [255:0] V
@@ -22,7 +22,7 @@ module sm3_paper_compression (
     reg [31:0] A, B, C, D, E, F, G, H, M, N;
 
     wire [31:0] T;
-    sm3_paper_constant constant (.j(j), .T(T));
+    sm3_paper_constant constant (.clk(clk), .load(load), .round(round), .j(j[5:0]), .T(T));
 
     wire early = (j[5:4] == 2'b00);
     wire [31:0] FF = early ? A ^ B ^ C : (A & B) | (A & C) | (B & C);
@@ -37,28 +37,20 @@ module sm3_paper_compression (
     wire [31:0] P0 = TT2 ^ {TT2[22:0], TT2[31:23]} ^ {TT2[14:0], TT2[31:15]};
 
     always @(posedge clk)
-        if (load) {A, B, C, D, E, F, G, H} <= V;
-        else if (round) begin
-            A <= TT1;
-            B <= A;
-            C <= {B[22:0], B[31:23]};
-            D <= C;
-            E <= P0;
-            F <= E;
-            G <= {F[12:0], F[31:13]};
-            H <= G;
-        end
+        if (load | round)
+            {A, B, C, D, E, F, G, H} <= load ? V : {
+                TT1, A, B[22:0], B[31:23], C, P0, E, F[12:0], F[31:13], G
+            };
 
     // Before the first round D and H are already where M and N need them; later they come from C, G.
     always @(posedge clk)
         if (prepare | round) begin
-            M <= (prepare ? D : C) + w_prime;
-            N <= (prepare ? H : G) + w_current;
+            M <= (j[6] ? D : C) + w_prime;
+            N <= (j[6] ? H : G) + w_current;
         end
 
     always @(posedge clk)
-        if (restore) V <= IV;
-        else if (feed) V <= V ^ {A, B, C, D, E, F, G, H};
+        if (restore | feed) V <= restore ? IV : V ^ {A, B, C, D, E, F, G, H};
 endmodule
 
 `default_nettype wire

@@ -15,7 +15,7 @@ module sm3_paper_controller #(
     input  wire       r,         // when V is updated: read it out; READ: next word
     output reg  [1:0] ctrl,
     output reg        finish,
-    output wire [5:0] countout,
+    output reg  [6:0] countout,
     output reg        restore,   // V := IV
     output wire       load,      // A...H := V
     output wire       from_din,  // the next W is a word of the message
@@ -29,19 +29,16 @@ module sm3_paper_controller #(
     localparam [6:0] LAST = (NESTED != 0) ? 7'd9 : 7'd126;  // FIRST + 15
 
     reg [1:0] next;
-    reg [6:0] count;
 
-    assign countout = count[5:0];
-
-    wire last_word = from_din & w & (count == LAST);
-    wire last_read = (ctrl == READ) & r & (&count[2:0]);
+    wire last_word = from_din & w & (countout == LAST);
+    wire last_read = (ctrl == READ) & r & (&countout[2:0]);
 
     assign load = (ctrl == IDLE) & w & ~restore;
     assign from_din = (ctrl == WRITE);
     assign step = from_din ? w : (ctrl == ENCRYPT) & ~feed;
-    assign prepare = step & (&count);
-    assign round = step & ~count[6];
-    assign feed = (ctrl == ENCRYPT) & (count[6:5] == 2'b10);
+    assign prepare = step & (&countout);
+    assign round = step & ~countout[6];
+    assign feed = (ctrl == ENCRYPT) & (countout[6:5] == 2'b10);
 
     always @(posedge clk or negedge rst_n)
         if (!rst_n) ctrl <= IDLE;
@@ -67,9 +64,8 @@ module sm3_paper_controller #(
         end
 
     always @(posedge clk or negedge rst_n)
-        if (!rst_n) count <= FIRST;
-        else if (load) count <= FIRST;
-        else if (step | ((ctrl == READ) & r)) count <= count + 7'd1;
+        if (!rst_n) countout <= FIRST;
+        else if (load | step | ((ctrl == READ) & r)) countout <= load ? FIRST : countout + 7'd1;
 endmodule
 
 `default_nettype wire
