@@ -5,7 +5,9 @@
 // A <<< 9 (and H, G, F <<< 19, E <<< 19), the round's own rotation included. Words B, A, F, E are kept rotated like
 // that, so the XOR meets equal positions, and the result turned back is what the head of the chain takes.
 //
-// A word not given since `init` reads as the IV's: `init` needs one cycle, and the 256 flip-flops need no reset.
+// A word not given since `init` reads as the IV's: `init` needs one cycle, and the 256 flip-flops need no reset. A and E
+// share a clock gate and that mark, so do B and F, C and G, D and H: when one of them is written from outside, the
+// other takes what it reads as.
 `default_nettype none
 
 module sm3_value #(
@@ -34,11 +36,12 @@ module sm3_value #(
     localparam [127:0] IV_A = {32'h002cdee7, 32'h29657292, 32'h172442d7, 32'hda8a0600};
     localparam [127:0] IV_E = {32'h85e54b79, 32'hc550b189, 32'he38dee4d, 32'hb0fb0e4e};
 
-    wire reading = access & ~v_write;
     wire writing = access & v_write;
     wire feeding = drain & feed;
-    wire write_plain  = writing & v_index[1];
-    wire write_turned = writing & ~v_index[1];
+    wire plain_a  = writing & ~v_index[2] & v_index[1];
+    wire plain_e  = writing & v_index[2] & v_index[1];
+    wire turned_a = writing & ~v_index[2] & ~v_index[1];
+    wire turned_e = writing & v_index[2] & ~v_index[1];
 
     wire [32*R-1:0] read_a, read_e, bus_a, bus_e;
     wire [127:0] part_a, part_e;         // each word where it is selected, else 0
@@ -51,31 +54,25 @@ module sm3_value #(
             localparam LANE = i % R;
 
             reg [31:0] a, e;
-            reg        given_a, given_e;
+            reg        given;
             wire turn   = drain & (k == SLOT[1:0]);
-            wire here_a = ~v_index[2] & (v_index[1:0] == INDEX[1:0]);
-            wire here_e = v_index[2] & (v_index[1:0] == INDEX[1:0]);
-            wire pick_a = turn | (reading & here_a);
-            wire pick_e = turn | (reading & here_e);
-            wire take_a = (turn & keep) | (writing & here_a);
-            wire take_e = (turn & keep) | (writing & here_e);
+            wire here   = access & (v_index[1:0] == INDEX[1:0]);
+            wire pick_a = turn | (here & (v_index[2] == v_write));
+            wire pick_e = turn | (here & (v_index[2] != v_write));
+            wire take   = (here & v_write) | (turn & keep);
 
-            assign part_a[32*i +: 32] = ({32{pick_a & given_a}} & a) | ({32{pick_a & ~given_a}} & IV_A[32*i +: 32]);
-            assign part_e[32*i +: 32] = ({32{pick_e & given_e}} & e) | ({32{pick_e & ~given_e}} & IV_E[32*i +: 32]);
+            assign part_a[32*i +: 32] = ({32{pick_a & given}} & a) | ({32{pick_a & ~given}} & IV_A[32*i +: 32]);
+            assign part_e[32*i +: 32] = ({32{pick_e & given}} & e) | ({32{pick_e & ~given}} & IV_E[32*i +: 32]);
 
-            always @(posedge clk) begin
-                if (take_a) a <= bus_a[32*LANE +: 32];
-                if (take_e) e <= bus_e[32*LANE +: 32];
-            end
+            always @(posedge clk)
+                if (take) begin
+                    a <= bus_a[32*LANE +: 32];
+                    e <= bus_e[32*LANE +: 32];
+                end
 
             always @(posedge clk or negedge rst_n)
-                if (!rst_n) begin
-                    given_a <= 1'b0;
-                    given_e <= 1'b0;
-                end else begin
-                    given_a <= ~init & (given_a | take_a);
-                    given_e <= ~init & (given_e | take_e);
-                end
+                if (!rst_n) given <= 1'b0;
+                else given <= ~init & (given | take);
         end
     endgenerate
 
@@ -88,10 +85,10 @@ module sm3_value #(
             assign read_e = part_e[63:0] | part_e[127:64];
         end
         for (i = 0; i < R; i = i + 1) begin : lane
-            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{write_plain}} & v_next)
-                                | ({32{write_turned}} & {v_next[22:0], v_next[31:23]});
-            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{write_plain}} & v_next)
-                                | ({32{write_turned}} & {v_next[12:0], v_next[31:13]});
+            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
+                                | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
+            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{plain_e}} & v_next)
+                                | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
 
             assign bus_a[32*i +: 32] = read_a[32*i +: 32] ^ add_a;
             assign bus_e[32*i +: 32] = read_e[32*i +: 32] ^ add_e;
