@@ -1,0 +1,516 @@
+/* Messages: contexts, blocks, padding, and the ways to wait for the core. HMAC is in manylane_sm3_hmac.c. */
+#include "manylane_sm3.h"
+
+#include <string.h>
+
+#include "manylane_sm3_internal.h"
+#include "manylane_sm3_io.h"
+#include "sm3_regs.h"
+
+/* Looks at the core, or wakings, before it is given up. Rounds take 68 cycles a block, and a look several. */
+#ifndef MANYLANE_SM3_LOOK_LIMIT
+#define MANYLANE_SM3_LOOK_LIMIT 1000u
+#endif
+
+/* Words of memory that were not necessarily written as words. */
+#if defined(__GNUC__)
+typedef uint32_t __attribute__((__may_alias__)) message_word;
+#else
+typedef uint32_t message_word;
+#endif
+
+#define BLOCK_LENGTH ((size_t)MANYLANE_SM3_BLOCK_LENGTH)
+#define LENGTH_OFFSET ((size_t)56)
+#define LENGTH_LIMIT (UINT64_MAX >> 3)
+#define IRQ_ALL (SM3__IRQ_STATUS__DONE_bm | SM3__IRQ_STATUS__READY_bm | SM3__IRQ_STATUS__ERROR_bm)
+
+/* Index of a register, as a word. */
+#define REGISTER(name) (offsetof(sm3_t, name) / sizeof(uint32_t))
+
+/* A word of the message in memory is a word of the standard on a big-endian processor only. */
+#if defined(MANYLANE_SM3_BIG_ENDIAN)
+#define SWAP_BYTES 0u
+#elif defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SWAP_BYTES 0u
+#else
+#define SWAP_BYTES (SM3__CTRL__SWAP_IN_bm | SM3__CTRL__SWAP_OUT_bm)
+#endif
+
+static uint32_t read_register(const manylane_sm3_device *device, size_t index)
+{
+    return manylane_sm3_read(&device->registers[index]);
+}
+
+static void write_register(const manylane_sm3_device *device, size_t index, uint32_t value)
+{
+    manylane_sm3_write(&device->registers[index], value);
+}
+
+void manylane_sm3_erase(void *memory, size_t length)
+{
+#if defined(__GNUC__)
+    (void)memset(memory, 0, length);
+    /* The memory is said to be read here, so that the compiler does not drop the stores. */
+    __asm__ volatile("" : : "r"(memory) : "memory");
+#else
+    volatile uint8_t *bytes = memory;
+    size_t i;
+
+    for (i = 0; i < length; i++) {
+        bytes[i] = 0;
+    }
+#endif
+}
+
+/* Polls until the bits `mask` of STATUS are `wanted`. */
+static manylane_sm3_status poll_status(const manylane_sm3_device *device, uint32_t mask, uint32_t wanted)
+{
+    uint32_t looks;
+
+    for (looks = 0; looks < MANYLANE_SM3_LOOK_LIMIT; looks++) {
+        if ((read_register(device, REGISTER(STATUS)) & mask) == wanted) {
+            return MANYLANE_SM3_OK;
+        }
+    }
+    return MANYLANE_SM3_ERROR_TIMEOUT;
+}
+
+/* Sleeps until then. The event is cleared before STATUS is read: if it comes in between, IRQ is high when the
+ * hook is called, and the hook returns at once. */
+static manylane_sm3_status sleep_until(const manylane_sm3_device *device, uint32_t mask, uint32_t wanted,
+                                       uint32_t event)
+{
+    const manylane_sm3_platform *platform = device->platform;
+    uint32_t wakes;
+
+    for (wakes = 0; wakes < MANYLANE_SM3_LOOK_LIMIT; wakes++) {
+        int gave_up;
+
+        write_register(device, REGISTER(IRQ_STATUS), event);
+        if ((read_register(device, REGISTER(STATUS)) & mask) == wanted) {
+            return MANYLANE_SM3_OK;
+        }
+        write_register(device, REGISTER(IRQ_ENABLE), event);
+        gave_up = platform->wait(platform->user);
+        write_register(device, REGISTER(IRQ_ENABLE), 0);
+        if (gave_up != 0) {
+            break;
+        }
+    }
+    return MANYLANE_SM3_ERROR_TIMEOUT;
+}
+
+static int sleeps(const manylane_sm3_device *device)
+{
+    return (device->mode >= MANYLANE_SM3_MODE_INTERRUPT) && (device->platform->wait != NULL);
+}
+
+static manylane_sm3_status wait_ready(const manylane_sm3_device *device)
+{
+    const uint32_t mask = SM3__STATUS__READY_bm;
+
+    return sleeps(device) ? sleep_until(device, mask, mask, SM3__IRQ_ENABLE__READY_bm)
+                          : poll_status(device, mask, mask);
+}
+
+static manylane_sm3_status wait_idle(const manylane_sm3_device *device)
+{
+    const uint32_t mask = SM3__STATUS__BUSY_bm;
+
+    return sleeps(device) ? sleep_until(device, mask, 0, SM3__IRQ_ENABLE__DONE_bm)
+                          : poll_status(device, mask, 0);
+}
+
+/* Four words at a time, so that the loads come before the stores and no loop is counted. */
+static inline void write_four(volatile uint32_t *window, const message_word *words)
+{
+    const uint32_t w0 = words[0];
+    const uint32_t w1 = words[1];
+    const uint32_t w2 = words[2];
+    const uint32_t w3 = words[3];
+
+    manylane_sm3_write(&window[0], w0);
+    manylane_sm3_write(&window[1], w1);
+    manylane_sm3_write(&window[2], w2);
+    manylane_sm3_write(&window[3], w3);
+}
+
+static void write_aligned(const manylane_sm3_device *device, const void *data)
+{
+    volatile uint32_t *window = &device->registers[REGISTER(DIN)];
+    const message_word *words = data;
+
+    write_four(&window[0], &words[0]);
+    write_four(&window[4], &words[4]);
+    write_four(&window[8], &words[8]);
+    write_four(&window[12], &words[12]);
+}
+
+static void write_unaligned(const manylane_sm3_device *device, const uint8_t *data)
+{
+    size_t i;
+
+    for (i = 0; i < 16u; i++) {
+        uint32_t word;
+
+        (void)memcpy(&word, &data[4u * i], sizeof word);
+        write_register(device, REGISTER(DIN) + i, word);
+    }
+}
+
+static int is_aligned(const uint8_t *data)
+{
+    return ((uintptr_t)data % sizeof(uint32_t)) == 0u;
+}
+
+static manylane_sm3_status wait_transfer(const manylane_sm3_platform *platform, size_t blocks)
+{
+    size_t left;
+    uint32_t looks;
+
+    for (left = blocks; left > 0u; left--) {
+        for (looks = 0; looks < MANYLANE_SM3_LOOK_LIMIT; looks++) {
+            const int state = platform->dma_state(platform->user);
+
+            if (state == MANYLANE_SM3_DMA_DONE) {
+                return MANYLANE_SM3_OK;
+            }
+            if (state != MANYLANE_SM3_DMA_RUNNING) {
+                return MANYLANE_SM3_ERROR_DMA;
+            }
+            if ((platform->wait != NULL) && (platform->wait(platform->user) != 0)) {
+                return MANYLANE_SM3_ERROR_TIMEOUT;
+            }
+        }
+    }
+    return MANYLANE_SM3_ERROR_TIMEOUT;
+}
+
+static manylane_sm3_status transfer_blocks(const manylane_sm3_device *device, const uint8_t *data, size_t blocks)
+{
+    const manylane_sm3_platform *platform = device->platform;
+    volatile uint32_t *window = &device->registers[REGISTER(DIN)];
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+    size_t done = 0;
+
+    write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__DMA_ENABLE_bm);
+    while ((done < blocks) && (status == MANYLANE_SM3_OK)) {
+        const size_t left = blocks - done;
+        const size_t part = (left < platform->dma_max_blocks) ? left : platform->dma_max_blocks;
+
+        if (platform->dma_start(platform->user, window, &data[done * BLOCK_LENGTH], part) != 0) {
+            status = MANYLANE_SM3_ERROR_DMA;
+        } else {
+            status = wait_transfer(platform, part);
+        }
+        if (status != MANYLANE_SM3_OK) {
+            platform->dma_stop(platform->user);
+        }
+        done += part;
+    }
+    write_register(device, REGISTER(CTRL), device->control);
+    return status;
+}
+
+static manylane_sm3_status write_blocks(const manylane_sm3_device *device, const uint8_t *data, size_t blocks)
+{
+    const int aligned = is_aligned(data);
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+    size_t i;
+
+    if ((device->mode == MANYLANE_SM3_MODE_DMA) && aligned && (blocks >= device->platform->dma_min_blocks)) {
+        return transfer_blocks(device, data, blocks);
+    }
+    for (i = 0; (i < blocks) && (status == MANYLANE_SM3_OK); i++) {
+        if (device->mode != MANYLANE_SM3_MODE_STALL) {
+            status = wait_ready(device);
+        }
+        if (status == MANYLANE_SM3_OK) {
+            if (aligned) {
+                write_aligned(device, &data[i * BLOCK_LENGTH]);
+            } else {
+                write_unaligned(device, &data[i * BLOCK_LENGTH]);
+            }
+        }
+    }
+    return status;
+}
+
+/* A block in the context, by the processor in every mode. */
+static manylane_sm3_status write_held_block(const manylane_sm3_device *device, const manylane_sm3_context *context)
+{
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+
+    if (device->mode != MANYLANE_SM3_MODE_STALL) {
+        status = wait_ready(device);
+    }
+    if (status == MANYLANE_SM3_OK) {
+        write_aligned(device, context->block);
+    }
+    return status;
+}
+
+static size_t held(const manylane_sm3_context *context)
+{
+    return (size_t)(context->length % MANYLANE_SM3_BLOCK_LENGTH);
+}
+
+static uint8_t *held_bytes(manylane_sm3_context *context)
+{
+    return (uint8_t *)context->block;
+}
+
+/* Takes data in: whole blocks to the core, the rest to the context. */
+static manylane_sm3_status absorb(const manylane_sm3_device *device, manylane_sm3_context *context,
+                                  const uint8_t *data, size_t length)
+{
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+    size_t filled = held(context);
+    size_t taken = 0;
+
+    if ((filled > 0u) && (length >= (BLOCK_LENGTH - filled))) {
+        taken = BLOCK_LENGTH - filled;
+        (void)memcpy(&held_bytes(context)[filled], data, taken);
+        filled = 0;
+        status = write_held_block(device, context);
+    }
+    if ((filled == 0u) && (status == MANYLANE_SM3_OK)) {
+        const size_t blocks = (length - taken) / BLOCK_LENGTH;
+
+        if (blocks > 0u) {
+            status = write_blocks(device, &data[taken], blocks);
+            taken += blocks * BLOCK_LENGTH;
+        }
+    }
+    if ((taken < length) && (status == MANYLANE_SM3_OK)) {
+        (void)memcpy(&held_bytes(context)[filled], &data[taken], length - taken);
+    }
+    context->length += (uint64_t)length;
+    return status;
+}
+
+static void store_length(uint8_t bytes[8], uint64_t length)
+{
+    const uint32_t high = (uint32_t)(length >> 29);
+    const uint32_t low = (uint32_t)(length << 3);
+
+    bytes[0] = (uint8_t)(high >> 24);
+    bytes[1] = (uint8_t)((high >> 16) & 0xFFu);
+    bytes[2] = (uint8_t)((high >> 8) & 0xFFu);
+    bytes[3] = (uint8_t)(high & 0xFFu);
+    bytes[4] = (uint8_t)(low >> 24);
+    bytes[5] = (uint8_t)((low >> 16) & 0xFFu);
+    bytes[6] = (uint8_t)((low >> 8) & 0xFFu);
+    bytes[7] = (uint8_t)(low & 0xFFu);
+}
+
+/* The standard's 5.2: a bit 1, zeros, the length in bits. */
+static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_context *context)
+{
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+    uint8_t *bytes = held_bytes(context);
+    size_t filled = held(context);
+
+    bytes[filled] = 0x80;
+    filled++;
+    if (filled > LENGTH_OFFSET) {
+        (void)memset(&bytes[filled], 0, BLOCK_LENGTH - filled);
+        status = write_held_block(device, context);
+        filled = 0;
+    }
+    (void)memset(&bytes[filled], 0, LENGTH_OFFSET - filled);
+    store_length(&bytes[LENGTH_OFFSET], context->length);
+    return (status == MANYLANE_SM3_OK) ? write_held_block(device, context) : status;
+}
+
+/* The core takes up the message where the context has it. */
+static void load(const manylane_sm3_device *device, const manylane_sm3_context *context)
+{
+    size_t i;
+
+    write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
+    write_register(device, REGISTER(IRQ_STATUS), IRQ_ALL);
+    if (context->length >= MANYLANE_SM3_BLOCK_LENGTH) {
+        for (i = 0; i < 8u; i++) {
+            write_register(device, REGISTER(DIGEST) + i, context->chaining[i]);
+        }
+    }
+}
+
+/* Waits for the last block, reads the chaining value, and leaves nothing of it in the core. */
+static manylane_sm3_status unload(const manylane_sm3_device *device, manylane_sm3_context *context,
+                                  manylane_sm3_status so_far)
+{
+    manylane_sm3_status status = so_far;
+    size_t i;
+
+    if (status == MANYLANE_SM3_OK) {
+        status = wait_idle(device);
+    }
+    if (status == MANYLANE_SM3_OK) {
+        for (i = 0; i < 8u; i++) {
+            context->chaining[i] = read_register(device, REGISTER(DIGEST) + i);
+        }
+        if ((read_register(device, REGISTER(IRQ_STATUS)) & SM3__IRQ_STATUS__ERROR_bm) != 0u) {
+            status = MANYLANE_SM3_ERROR_BUS;
+        }
+    }
+    write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
+    if (status != MANYLANE_SM3_OK) {
+        manylane_sm3_wipe(context);
+    }
+    return status;
+}
+
+static manylane_sm3_status check(const manylane_sm3_device *device, const manylane_sm3_context *context,
+                                 const void *data, size_t length)
+{
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+
+    if ((device == NULL) || (context == NULL) || ((data == NULL) && (length > 0u))) {
+        status = MANYLANE_SM3_ERROR_ARGUMENT;
+    } else if (context->phase != MANYLANE_SM3_PHASE_OPEN) {
+        status = MANYLANE_SM3_ERROR_STATE;
+    } else if ((uint64_t)length > (LENGTH_LIMIT - context->length)) {
+        status = MANYLANE_SM3_ERROR_LENGTH;
+    } else {
+        /* All is well. */
+    }
+    return status;
+}
+
+static int hooks_suffice(const manylane_sm3_platform *platform, manylane_sm3_mode mode)
+{
+    int suffice = 0;
+
+    switch (mode) {
+    case MANYLANE_SM3_MODE_STALL:
+    case MANYLANE_SM3_MODE_POLL:
+        suffice = 1;
+        break;
+    case MANYLANE_SM3_MODE_INTERRUPT:
+        suffice = (platform != NULL) && (platform->wait != NULL);
+        break;
+    case MANYLANE_SM3_MODE_DMA:
+        suffice = (platform != NULL) && (platform->dma_start != NULL) && (platform->dma_state != NULL) &&
+                  (platform->dma_stop != NULL) && (platform->dma_max_blocks > 0u);
+        break;
+    default:
+        /* Not a mode. */
+        break;
+    }
+    return suffice;
+}
+
+manylane_sm3_status manylane_sm3_open(manylane_sm3_device *device, volatile uint32_t *registers,
+                                      const manylane_sm3_platform *platform, manylane_sm3_mode mode)
+{
+    const uint32_t major = SM3__VERSION__MAJOR_reset << SM3__VERSION__MAJOR_bp;
+    uint32_t early = 0;
+
+    if ((device == NULL) || (registers == NULL) || !hooks_suffice(platform, mode)) {
+        return MANYLANE_SM3_ERROR_ARGUMENT;
+    }
+    device->registers = registers;
+    device->platform = platform;
+    device->mode = mode;
+    if (platform != NULL) {
+        early = (uint32_t)platform->dma_early << SM3__CTRL__DMA_EARLY_bp;
+    }
+    device->control = SWAP_BYTES | early;
+    if ((read_register(device, REGISTER(ID)) != SM3__ID__VALUE_reset) ||
+        ((read_register(device, REGISTER(VERSION)) & SM3__VERSION__MAJOR_bm) != major)) {
+        return MANYLANE_SM3_ERROR_DEVICE;
+    }
+    write_register(device, REGISTER(IRQ_ENABLE), 0);
+    write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
+    return MANYLANE_SM3_OK;
+}
+
+manylane_sm3_status manylane_sm3_set_mode(manylane_sm3_device *device, manylane_sm3_mode mode)
+{
+    if ((device == NULL) || !hooks_suffice(device->platform, mode)) {
+        return MANYLANE_SM3_ERROR_ARGUMENT;
+    }
+    device->mode = mode;
+    return MANYLANE_SM3_OK;
+}
+
+void manylane_sm3_interrupt(manylane_sm3_device *device)
+{
+    write_register(device, REGISTER(IRQ_ENABLE), 0);
+}
+
+manylane_sm3_status manylane_sm3_init(manylane_sm3_context *context)
+{
+    if (context == NULL) {
+        return MANYLANE_SM3_ERROR_ARGUMENT;
+    }
+    context->length = 0;
+    context->phase = MANYLANE_SM3_PHASE_OPEN;
+    return MANYLANE_SM3_OK;
+}
+
+manylane_sm3_status manylane_sm3_update(manylane_sm3_device *device, manylane_sm3_context *context,
+                                        const void *data, size_t length)
+{
+    manylane_sm3_status status = check(device, context, data, length);
+
+    if ((status == MANYLANE_SM3_OK) && (length > 0u)) {
+        if (length < (BLOCK_LENGTH - held(context))) {
+            status = absorb(device, context, data, length);
+        } else {
+            load(device, context);
+            status = unload(device, context, absorb(device, context, data, length));
+        }
+    }
+    return status;
+}
+
+/* The rest of the message, and the digest. */
+static manylane_sm3_status complete(manylane_sm3_device *device, manylane_sm3_context *context, const void *data,
+                                    size_t length, uint8_t *digest)
+{
+    manylane_sm3_status status = check(device, context, data, length);
+
+    if ((status == MANYLANE_SM3_OK) && (digest == NULL)) {
+        status = MANYLANE_SM3_ERROR_ARGUMENT;
+    }
+    if (status == MANYLANE_SM3_OK) {
+        load(device, context);
+        if (length > 0u) {
+            status = absorb(device, context, data, length);
+        }
+        if (status == MANYLANE_SM3_OK) {
+            status = pad(device, context);
+        }
+        status = unload(device, context, status);
+        if (status == MANYLANE_SM3_OK) {
+            (void)memcpy(digest, context->chaining, MANYLANE_SM3_DIGEST_LENGTH);
+            manylane_sm3_wipe(context);
+        }
+    }
+    return status;
+}
+
+manylane_sm3_status manylane_sm3_final(manylane_sm3_device *device, manylane_sm3_context *context,
+                                       uint8_t digest[MANYLANE_SM3_DIGEST_LENGTH])
+{
+    return complete(device, context, NULL, 0, digest);
+}
+
+manylane_sm3_status manylane_sm3_digest(manylane_sm3_device *device, const void *data, size_t length,
+                                        uint8_t digest[MANYLANE_SM3_DIGEST_LENGTH])
+{
+    manylane_sm3_context context;
+
+    (void)manylane_sm3_init(&context);
+    return complete(device, &context, data, length, digest);
+}
+
+void manylane_sm3_wipe(manylane_sm3_context *context)
+{
+    if (context != NULL) {
+        manylane_sm3_erase(context, sizeof *context);
+    }
+}
