@@ -1,8 +1,6 @@
 /* Messages: contexts, blocks, padding, and the ways to wait for the core. HMAC is in manylane_sm3_hmac.c. */
 #include "manylane_sm3.h"
 
-#include <string.h>
-
 #include "manylane_sm3_internal.h"
 #include "manylane_sm3_io.h"
 #include "sm3_regs.h"
@@ -10,13 +8,6 @@
 /* Looks at the core, or wakings, before it is given up. Rounds take 68 cycles a block, and a look several. */
 #ifndef MANYLANE_SM3_LOOK_LIMIT
 #define MANYLANE_SM3_LOOK_LIMIT 1000u
-#endif
-
-/* Words of memory that were not necessarily written as words. */
-#if defined(__GNUC__)
-typedef uint32_t __attribute__((__may_alias__)) message_word;
-#else
-typedef uint32_t message_word;
 #endif
 
 #define BLOCK_LENGTH ((size_t)MANYLANE_SM3_BLOCK_LENGTH)
@@ -27,13 +18,31 @@ typedef uint32_t message_word;
 /* Index of a register, as a word. */
 #define REGISTER(name) (offsetof(sm3_t, name) / sizeof(uint32_t))
 
-/* A word of the message in memory is a word of the standard on a big-endian processor only. */
-#if defined(MANYLANE_SM3_BIG_ENDIAN)
-#define SWAP_BYTES 0u
-#elif defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__) && (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-#define SWAP_BYTES 0u
+/* The order of bytes of the processor. */
+#ifndef MANYLANE_SM3_BIG_ENDIAN
+#if defined(__BYTE_ORDER__) && defined(__ORDER_BIG_ENDIAN__)
+#define MANYLANE_SM3_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #else
-#define SWAP_BYTES (SM3__CTRL__SWAP_IN_bm | SM3__CTRL__SWAP_OUT_bm)
+#define MANYLANE_SM3_BIG_ENDIAN 0
+#endif
+#endif
+
+/* Whether the core reverses the bytes of words: a word of the message in memory is a word of the standard on a
+ * big-endian processor, or where a bridge reverses them on the way. */
+#ifndef MANYLANE_SM3_SWAP
+#define MANYLANE_SM3_SWAP (!MANYLANE_SM3_BIG_ENDIAN)
+#endif
+#define SWAP_BYTES (MANYLANE_SM3_SWAP ? (SM3__CTRL__SWAP_IN_bm | SM3__CTRL__SWAP_OUT_bm) : 0u)
+
+/* A word moved so that its bytes are `bits` / 8 places earlier, or later, in memory. */
+#if MANYLANE_SM3_BIG_ENDIAN
+#define EARLIER(word, bits) ((word) << (bits))
+#define LATER(word, bits) ((word) >> (bits))
+#define FIRST_BYTE(byte) ((uint32_t)(byte) << 24)
+#else
+#define EARLIER(word, bits) ((word) >> (bits))
+#define LATER(word, bits) ((word) << (bits))
+#define FIRST_BYTE(byte) ((uint32_t)(byte))
 #endif
 
 static uint32_t read_register(const manylane_sm3_device *device, size_t index)
@@ -48,18 +57,20 @@ static void write_register(const manylane_sm3_device *device, size_t index, uint
 
 void manylane_sm3_erase(void *memory, size_t length)
 {
-#if defined(__GNUC__)
-    (void)memset(memory, 0, length);
-    /* The memory is said to be read here, so that the compiler does not drop the stores. */
-    __asm__ volatile("" : : "r"(memory) : "memory");
-#else
-    volatile uint8_t *bytes = memory;
-    size_t i;
+    volatile message_word *words = memory;
+    size_t left = length / sizeof(uint32_t);
 
-    for (i = 0; i < length; i++) {
-        bytes[i] = 0;
+    for (; left >= 4u; left -= 4u) {
+        words[0] = 0;
+        words[1] = 0;
+        words[2] = 0;
+        words[3] = 0;
+        words = &words[4];
     }
-#endif
+    for (; left > 0u; left--) {
+        words[0] = 0;
+        words = &words[1];
+    }
 }
 
 /* Polls until the bits `mask` of STATUS are `wanted`. */
@@ -105,12 +116,17 @@ static int sleeps(const manylane_sm3_device *device)
     return (device->mode >= MANYLANE_SM3_MODE_INTERRUPT) && (device->platform->wait != NULL);
 }
 
-static manylane_sm3_status wait_ready(const manylane_sm3_device *device)
+/* Until a block can be written without waiting, save where the bus is to wait. */
+static manylane_sm3_status wait_room(const manylane_sm3_device *device)
 {
     const uint32_t mask = SM3__STATUS__READY_bm;
+    manylane_sm3_status status = MANYLANE_SM3_OK;
 
-    return sleeps(device) ? sleep_until(device, mask, mask, SM3__IRQ_ENABLE__READY_bm)
-                          : poll_status(device, mask, mask);
+    if (device->mode != MANYLANE_SM3_MODE_STALL) {
+        status = sleeps(device) ? sleep_until(device, mask, mask, SM3__IRQ_ENABLE__READY_bm)
+                                : poll_status(device, mask, mask);
+    }
+    return status;
 }
 
 static manylane_sm3_status wait_idle(const manylane_sm3_device *device)
@@ -146,16 +162,43 @@ static void write_aligned(const manylane_sm3_device *device, const void *data)
     write_four(&window[12], &words[12]);
 }
 
+/* A word of which only `count` bytes, 1 to 3, are in `data`; the rest is 0. */
+static uint32_t load_bytes(const uint8_t *data, uint32_t count)
+{
+    uint32_t word = FIRST_BYTE(data[0]);
+
+    if (count > 1u) {
+        word |= LATER(FIRST_BYTE(data[1]), 8u);
+    }
+    if (count > 2u) {
+        word |= LATER(FIRST_BYTE(data[2]), 16u);
+    }
+    return word;
+}
+
+/* Aligned words are read and put together, and nothing beside the block is read. */
 static void write_unaligned(const manylane_sm3_device *device, const uint8_t *data)
 {
+    volatile uint32_t *window = &device->registers[REGISTER(DIN)];
+    const uint32_t off = (uint32_t)((uintptr_t)data % sizeof(uint32_t));
+    const uint32_t early = 8u * off;
+    const uint32_t late = 32u - early;
+    const void *inside = &data[4u - off];
+    const message_word *words = inside;
+    uint32_t carry = load_bytes(data, 4u - off);
     size_t i;
 
-    for (i = 0; i < 16u; i++) {
-        uint32_t word;
+    for (i = 0; i < 15u; i += 3u) {
+        const uint32_t w0 = words[i];
+        const uint32_t w1 = words[i + 1u];
+        const uint32_t w2 = words[i + 2u];
 
-        (void)memcpy(&word, &data[4u * i], sizeof word);
-        write_register(device, REGISTER(DIN) + i, word);
+        manylane_sm3_write(&window[i], carry | LATER(w0, late));
+        manylane_sm3_write(&window[i + 1u], EARLIER(w0, early) | LATER(w1, late));
+        manylane_sm3_write(&window[i + 2u], EARLIER(w1, early) | LATER(w2, late));
+        carry = EARLIER(w2, early);
     }
+    manylane_sm3_write(&window[15], carry | LATER(load_bytes(&data[BLOCK_LENGTH - off], off), late));
 }
 
 static int is_aligned(const uint8_t *data)
@@ -212,19 +255,15 @@ static manylane_sm3_status transfer_blocks(const manylane_sm3_device *device, co
     return status;
 }
 
+/* Whole blocks, by the processor. */
 static manylane_sm3_status write_blocks(const manylane_sm3_device *device, const uint8_t *data, size_t blocks)
 {
     const int aligned = is_aligned(data);
     manylane_sm3_status status = MANYLANE_SM3_OK;
     size_t i;
 
-    if ((device->mode == MANYLANE_SM3_MODE_DMA) && aligned && (blocks >= device->platform->dma_min_blocks)) {
-        return transfer_blocks(device, data, blocks);
-    }
     for (i = 0; (i < blocks) && (status == MANYLANE_SM3_OK); i++) {
-        if (device->mode != MANYLANE_SM3_MODE_STALL) {
-            status = wait_ready(device);
-        }
+        status = wait_room(device);
         if (status == MANYLANE_SM3_OK) {
             if (aligned) {
                 write_aligned(device, &data[i * BLOCK_LENGTH]);
@@ -236,18 +275,13 @@ static manylane_sm3_status write_blocks(const manylane_sm3_device *device, const
     return status;
 }
 
-/* A block in the context, by the processor in every mode. */
-static manylane_sm3_status write_held_block(const manylane_sm3_device *device, const manylane_sm3_context *context)
+/* Whole blocks, in the device's mode. */
+static manylane_sm3_status move_blocks(const manylane_sm3_device *device, const uint8_t *data, size_t blocks)
 {
-    manylane_sm3_status status = MANYLANE_SM3_OK;
+    const int by_dma = (device->mode == MANYLANE_SM3_MODE_DMA) && is_aligned(data) &&
+                       (blocks >= device->platform->dma_min_blocks);
 
-    if (device->mode != MANYLANE_SM3_MODE_STALL) {
-        status = wait_ready(device);
-    }
-    if (status == MANYLANE_SM3_OK) {
-        write_aligned(device, context->block);
-    }
-    return status;
+    return by_dma ? transfer_blocks(device, data, blocks) : write_blocks(device, data, blocks);
 }
 
 static size_t held(const manylane_sm3_context *context)
@@ -260,6 +294,29 @@ static uint8_t *held_bytes(manylane_sm3_context *context)
     return (uint8_t *)context->block;
 }
 
+/* The C library of a small system copies byte by byte; most copies here are of words. */
+static void hold(manylane_sm3_context *context, size_t filled, const uint8_t *data, size_t length)
+{
+    uint8_t *bytes = &held_bytes(context)[filled];
+    size_t done = 0;
+
+    if (is_aligned(data) && ((filled % sizeof(uint32_t)) == 0u)) {
+        uint32_t *to = &context->block[filled / sizeof(uint32_t)];
+        const void *aligned = data;
+        const message_word *from = aligned;
+        const size_t words = length / sizeof(uint32_t);
+        size_t i;
+
+        for (i = 0; i < words; i++) {
+            to[i] = from[i];
+        }
+        done = words * sizeof(uint32_t);
+    }
+    for (; done < length; done++) {
+        bytes[done] = data[done];
+    }
+}
+
 /* Takes data in: whole blocks to the core, the rest to the context. */
 static manylane_sm3_status absorb(const manylane_sm3_device *device, manylane_sm3_context *context,
                                   const uint8_t *data, size_t length)
@@ -270,20 +327,20 @@ static manylane_sm3_status absorb(const manylane_sm3_device *device, manylane_sm
 
     if ((filled > 0u) && (length >= (BLOCK_LENGTH - filled))) {
         taken = BLOCK_LENGTH - filled;
-        (void)memcpy(&held_bytes(context)[filled], data, taken);
+        hold(context, filled, data, taken);
         filled = 0;
-        status = write_held_block(device, context);
+        status = write_blocks(device, held_bytes(context), 1);
     }
     if ((filled == 0u) && (status == MANYLANE_SM3_OK)) {
         const size_t blocks = (length - taken) / BLOCK_LENGTH;
 
         if (blocks > 0u) {
-            status = write_blocks(device, &data[taken], blocks);
+            status = move_blocks(device, &data[taken], blocks);
             taken += blocks * BLOCK_LENGTH;
         }
     }
     if ((taken < length) && (status == MANYLANE_SM3_OK)) {
-        (void)memcpy(&held_bytes(context)[filled], &data[taken], length - taken);
+        hold(context, filled, &data[taken], length - taken);
     }
     context->length += (uint64_t)length;
     return status;
@@ -304,23 +361,44 @@ static void store_length(uint8_t bytes[8], uint64_t length)
     bytes[7] = (uint8_t)(low & 0xFFu);
 }
 
-/* The standard's 5.2: a bit 1, zeros, the length in bits. */
+/* The standard's 5.2: a bit 1, zeros, the length in bits. Zeros go to the core without being stored. */
 static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_context *context)
 {
+    volatile uint32_t *window = &device->registers[REGISTER(DIN)];
     manylane_sm3_status status = MANYLANE_SM3_OK;
     uint8_t *bytes = held_bytes(context);
     size_t filled = held(context);
+    size_t word = 0;
+    size_t i;
 
     bytes[filled] = 0x80;
     filled++;
-    if (filled > LENGTH_OFFSET) {
-        (void)memset(&bytes[filled], 0, BLOCK_LENGTH - filled);
-        status = write_held_block(device, context);
-        filled = 0;
+    for (; (filled % sizeof(uint32_t)) != 0u; filled++) {
+        bytes[filled] = 0;
     }
-    (void)memset(&bytes[filled], 0, LENGTH_OFFSET - filled);
-    store_length(&bytes[LENGTH_OFFSET], context->length);
-    return (status == MANYLANE_SM3_OK) ? write_held_block(device, context) : status;
+    status = wait_room(device);
+    if (status == MANYLANE_SM3_OK) {
+        for (i = 0; i < (filled / sizeof(uint32_t)); i++) {
+            manylane_sm3_write(&window[i], context->block[i]);
+        }
+        word = filled / sizeof(uint32_t);
+        if (filled > LENGTH_OFFSET) {
+            for (; word < 16u; word++) {
+                manylane_sm3_write(&window[word], 0);
+            }
+            word = 0;
+            status = wait_room(device);
+        }
+    }
+    if (status == MANYLANE_SM3_OK) {
+        for (; word < 14u; word++) {
+            manylane_sm3_write(&window[word], 0);
+        }
+        store_length(&bytes[LENGTH_OFFSET], context->length);
+        manylane_sm3_write(&window[14], context->block[14]);
+        manylane_sm3_write(&window[15], context->block[15]);
+    }
+    return status;
 }
 
 /* The core takes up the message where the context has it. */
@@ -467,6 +545,25 @@ manylane_sm3_status manylane_sm3_update(manylane_sm3_device *device, manylane_sm
     return status;
 }
 
+static void store_digest(uint8_t *digest, const uint32_t chaining[8])
+{
+    const uint8_t *bytes = (const uint8_t *)chaining;
+    size_t i;
+
+    if (is_aligned(digest)) {
+        void *aligned = digest;
+        message_word *words = aligned;
+
+        for (i = 0; i < 8u; i++) {
+            words[i] = chaining[i];
+        }
+    } else {
+        for (i = 0; i < MANYLANE_SM3_DIGEST_LENGTH; i++) {
+            digest[i] = bytes[i];
+        }
+    }
+}
+
 /* The rest of the message, and the digest. */
 static manylane_sm3_status complete(manylane_sm3_device *device, manylane_sm3_context *context, const void *data,
                                     size_t length, uint8_t *digest)
@@ -486,7 +583,7 @@ static manylane_sm3_status complete(manylane_sm3_device *device, manylane_sm3_co
         }
         status = unload(device, context, status);
         if (status == MANYLANE_SM3_OK) {
-            (void)memcpy(digest, context->chaining, MANYLANE_SM3_DIGEST_LENGTH);
+            store_digest(digest, context->chaining);
             manylane_sm3_wipe(context);
         }
     }

@@ -1,7 +1,7 @@
 /*
  * SM3 (GB/T 32905-2016) and HMAC-SM3 on the manylane SM3 core (sm3_ahb).
  *
- * Bare metal, C99, no allocation, nothing of the C library but string.h. The whole state of a message is in
+ * Bare metal, C99, no allocation, no C library. The whole state of a message is in
  * its context, so any number of messages may take turns on one core. Between calls the core holds nothing
  * of any message that software can read.
  *
