@@ -137,7 +137,7 @@ static manylane_sm3_status wait_idle(const manylane_sm3_device *device)
                           : poll_status(device, mask, 0);
 }
 
-/* Four words at a time, so that the loads come before the stores and no loop is counted. */
+/* Four words at a time, so that the loads come before the stores and few loops are counted. */
 static inline void write_four(volatile uint32_t *window, const message_word *words)
 {
     const uint32_t w0 = words[0];
@@ -149,6 +149,19 @@ static inline void write_four(volatile uint32_t *window, const message_word *wor
     manylane_sm3_write(&window[1], w1);
     manylane_sm3_write(&window[2], w2);
     manylane_sm3_write(&window[3], w3);
+}
+
+static inline void read_four(const volatile uint32_t *window, message_word *words)
+{
+    const uint32_t w0 = manylane_sm3_read(&window[0]);
+    const uint32_t w1 = manylane_sm3_read(&window[1]);
+    const uint32_t w2 = manylane_sm3_read(&window[2]);
+    const uint32_t w3 = manylane_sm3_read(&window[3]);
+
+    words[0] = w0;
+    words[1] = w1;
+    words[2] = w2;
+    words[3] = w3;
 }
 
 static void write_aligned(const manylane_sm3_device *device, const void *data)
@@ -317,30 +330,41 @@ static void hold(manylane_sm3_context *context, size_t filled, const uint8_t *da
     }
 }
 
-/* Takes data in: whole blocks to the core, the rest to the context. */
+/* Data that completes a block, and what follows it: whole blocks to the core, the rest to the context. */
+static manylane_sm3_status absorb_blocks(const manylane_sm3_device *device, manylane_sm3_context *context,
+                                         const uint8_t *data, size_t length)
+{
+    manylane_sm3_status status = MANYLANE_SM3_OK;
+    const size_t filled = held(context);
+    size_t taken = 0;
+    size_t blocks;
+
+    if (filled > 0u) {
+        taken = BLOCK_LENGTH - filled;
+        hold(context, filled, data, taken);
+        status = write_blocks(device, held_bytes(context), 1);
+    }
+    blocks = (length - taken) / BLOCK_LENGTH;
+    if ((blocks > 0u) && (status == MANYLANE_SM3_OK)) {
+        status = move_blocks(device, &data[taken], blocks);
+        taken += blocks * BLOCK_LENGTH;
+    }
+    if (status == MANYLANE_SM3_OK) {
+        hold(context, 0, &data[taken], length - taken);
+    }
+    return status;
+}
+
+/* Takes data in. Without a whole block, the core is not touched. */
 static manylane_sm3_status absorb(const manylane_sm3_device *device, manylane_sm3_context *context,
                                   const uint8_t *data, size_t length)
 {
     manylane_sm3_status status = MANYLANE_SM3_OK;
-    size_t filled = held(context);
-    size_t taken = 0;
 
-    if ((filled > 0u) && (length >= (BLOCK_LENGTH - filled))) {
-        taken = BLOCK_LENGTH - filled;
-        hold(context, filled, data, taken);
-        filled = 0;
-        status = write_blocks(device, held_bytes(context), 1);
-    }
-    if ((filled == 0u) && (status == MANYLANE_SM3_OK)) {
-        const size_t blocks = (length - taken) / BLOCK_LENGTH;
-
-        if (blocks > 0u) {
-            status = move_blocks(device, &data[taken], blocks);
-            taken += blocks * BLOCK_LENGTH;
-        }
-    }
-    if ((taken < length) && (status == MANYLANE_SM3_OK)) {
-        hold(context, filled, &data[taken], length - taken);
+    if (length < (BLOCK_LENGTH - held(context))) {
+        hold(context, held(context), data, length);
+    } else {
+        status = absorb_blocks(device, context, data, length);
     }
     context->length += (uint64_t)length;
     return status;
@@ -364,12 +388,12 @@ static void store_length(uint8_t bytes[8], uint64_t length)
 /* The standard's 5.2: a bit 1, zeros, the length in bits. Zeros go to the core without being stored. */
 static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_context *context)
 {
+    static const uint32_t zeros[4] = {0};
     volatile uint32_t *window = &device->registers[REGISTER(DIN)];
     manylane_sm3_status status = MANYLANE_SM3_OK;
     uint8_t *bytes = held_bytes(context);
     size_t filled = held(context);
     size_t word = 0;
-    size_t i;
 
     bytes[filled] = 0x80;
     filled++;
@@ -378,10 +402,12 @@ static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_c
     }
     status = wait_room(device);
     if (status == MANYLANE_SM3_OK) {
-        for (i = 0; i < (filled / sizeof(uint32_t)); i++) {
-            manylane_sm3_write(&window[i], context->block[i]);
+        for (; (word + 4u) <= (filled / sizeof(uint32_t)); word += 4u) {
+            write_four(&window[word], &context->block[word]);
         }
-        word = filled / sizeof(uint32_t);
+        for (; word < (filled / sizeof(uint32_t)); word++) {
+            manylane_sm3_write(&window[word], context->block[word]);
+        }
         if (filled > LENGTH_OFFSET) {
             for (; word < 16u; word++) {
                 manylane_sm3_write(&window[word], 0);
@@ -391,6 +417,9 @@ static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_c
         }
     }
     if (status == MANYLANE_SM3_OK) {
+        for (; (word + 4u) <= 14u; word += 4u) {
+            write_four(&window[word], zeros);
+        }
         for (; word < 14u; word++) {
             manylane_sm3_write(&window[word], 0);
         }
@@ -404,39 +433,35 @@ static manylane_sm3_status pad(const manylane_sm3_device *device, manylane_sm3_c
 /* The core takes up the message where the context has it. */
 static void load(const manylane_sm3_device *device, const manylane_sm3_context *context)
 {
-    size_t i;
+    volatile uint32_t *value = &device->registers[REGISTER(DIGEST)];
 
     write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
     write_register(device, REGISTER(IRQ_STATUS), IRQ_ALL);
     if (context->length >= MANYLANE_SM3_BLOCK_LENGTH) {
-        for (i = 0; i < 8u; i++) {
-            write_register(device, REGISTER(DIGEST) + i, context->chaining[i]);
-        }
+        write_four(&value[0], &context->chaining[0]);
+        write_four(&value[4], &context->chaining[4]);
     }
 }
 
-/* Waits for the last block, reads the chaining value, and leaves nothing of it in the core. */
-static manylane_sm3_status unload(const manylane_sm3_device *device, manylane_sm3_context *context,
+/* Waits for the last block, reads the chaining value to `chaining` (aligned to 4), and leaves nothing of it in
+ * the core. */
+static manylane_sm3_status unload(const manylane_sm3_device *device, message_word *chaining,
                                   manylane_sm3_status so_far)
 {
+    const volatile uint32_t *value = &device->registers[REGISTER(DIGEST)];
     manylane_sm3_status status = so_far;
-    size_t i;
 
     if (status == MANYLANE_SM3_OK) {
         status = wait_idle(device);
     }
     if (status == MANYLANE_SM3_OK) {
-        for (i = 0; i < 8u; i++) {
-            context->chaining[i] = read_register(device, REGISTER(DIGEST) + i);
-        }
+        read_four(&value[0], &chaining[0]);
+        read_four(&value[4], &chaining[4]);
         if ((read_register(device, REGISTER(IRQ_STATUS)) & SM3__IRQ_STATUS__ERROR_bm) != 0u) {
             status = MANYLANE_SM3_ERROR_BUS;
         }
     }
     write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
-    if (status != MANYLANE_SM3_OK) {
-        manylane_sm3_wipe(context);
-    }
     return status;
 }
 
@@ -539,36 +564,21 @@ manylane_sm3_status manylane_sm3_update(manylane_sm3_device *device, manylane_sm
             status = absorb(device, context, data, length);
         } else {
             load(device, context);
-            status = unload(device, context, absorb(device, context, data, length));
+            status = unload(device, context->chaining, absorb(device, context, data, length));
+            if (status != MANYLANE_SM3_OK) {
+                manylane_sm3_wipe(context);
+            }
         }
     }
     return status;
 }
 
-static void store_digest(uint8_t *digest, const uint32_t chaining[8])
-{
-    const uint8_t *bytes = (const uint8_t *)chaining;
-    size_t i;
-
-    if (is_aligned(digest)) {
-        void *aligned = digest;
-        message_word *words = aligned;
-
-        for (i = 0; i < 8u; i++) {
-            words[i] = chaining[i];
-        }
-    } else {
-        for (i = 0; i < MANYLANE_SM3_DIGEST_LENGTH; i++) {
-            digest[i] = bytes[i];
-        }
-    }
-}
-
-/* The rest of the message, and the digest. */
+/* The rest of the message, and the digest. The context is wiped whatever comes. */
 static manylane_sm3_status complete(manylane_sm3_device *device, manylane_sm3_context *context, const void *data,
                                     size_t length, uint8_t *digest)
 {
     manylane_sm3_status status = check(device, context, data, length);
+    size_t i;
 
     if ((status == MANYLANE_SM3_OK) && (digest == NULL)) {
         status = MANYLANE_SM3_ERROR_ARGUMENT;
@@ -581,11 +591,17 @@ static manylane_sm3_status complete(manylane_sm3_device *device, manylane_sm3_co
         if (status == MANYLANE_SM3_OK) {
             status = pad(device, context);
         }
-        status = unload(device, context, status);
-        if (status == MANYLANE_SM3_OK) {
-            store_digest(digest, context->chaining);
-            manylane_sm3_wipe(context);
+        if (is_aligned(digest)) {
+            void *words = digest;
+
+            status = unload(device, words, status);
+        } else {
+            status = unload(device, context->chaining, status);
+            for (i = 0; (i < MANYLANE_SM3_DIGEST_LENGTH) && (status == MANYLANE_SM3_OK); i++) {
+                digest[i] = ((const uint8_t *)context->chaining)[i];
+            }
         }
+        manylane_sm3_wipe(context);
     }
     return status;
 }

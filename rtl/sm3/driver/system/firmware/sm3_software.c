@@ -5,8 +5,6 @@
  */
 #include "sm3_software.h"
 
-#include <string.h>
-
 #ifndef SM3_SOFTWARE
 #define SM3_SOFTWARE(name) sm3_software_##name
 #endif
@@ -95,17 +93,22 @@ PART SM3_SOFTWARE(compress)(uint32_t v[8], const uint32_t *words)
 }
 
 /* The last block or two of the message. */
-static __attribute__((noinline)) size_t SM3_SOFTWARE(pad)(uint8_t blocks[128], const uint8_t *rest, size_t length)
+static __attribute__((noinline)) size_t SM3_SOFTWARE(pad)(uint32_t blocks[32], const uint8_t *rest, size_t length)
 {
+    uint8_t *const bytes = (uint8_t *)blocks;
     const size_t filled = length % 64;
     const size_t padded = (filled < 56) ? 64 : 128;
     const uint64_t bits = (uint64_t)length << 3;
 
-    memcpy(blocks, rest, filled);
-    blocks[filled] = 0x80;
-    memset(&blocks[filled + 1], 0, padded - 8 - (filled + 1));
+    for (size_t i = filled / 4; i < padded / 4; i++) {
+        blocks[i] = 0;
+    }
+    for (size_t i = 0; i < filled; i++) {
+        bytes[i] = rest[i];
+    }
+    bytes[filled] = 0x80;
     for (size_t i = 0; i < 8; i++) {
-        blocks[padded - 1 - i] = (uint8_t)(bits >> (8 * i));
+        bytes[padded - 1 - i] = (uint8_t)(bits >> (8 * i));
     }
     return padded;
 }
@@ -115,7 +118,7 @@ void SM3_SOFTWARE(digest)(const uint8_t *data, size_t length, uint8_t digest[32]
     uint32_t v[8] = {0x7380166F, 0x4914B2B9, 0x172442D7, 0xDA8A0600,
                      0xA96F30BC, 0x163138AA, 0xE38DEE4D, 0xB0FB0E4E};
     uint32_t words[68];
-    uint8_t last[128];
+    uint32_t last[32];
     const size_t whole = length - length % 64;
     size_t padded;
 
@@ -125,7 +128,7 @@ void SM3_SOFTWARE(digest)(const uint8_t *data, size_t length, uint8_t digest[32]
     }
     padded = SM3_SOFTWARE(pad)(last, &data[whole], length);
     for (size_t i = 0; i < padded; i += 64) {
-        SM3_SOFTWARE(expand)(words, &last[i]);
+        SM3_SOFTWARE(expand)(words, (const uint8_t *)last + i);
         SM3_SOFTWARE(compress)(v, words);
     }
     for (size_t i = 0; i < 32; i++) {

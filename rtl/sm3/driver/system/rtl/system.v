@@ -144,17 +144,11 @@ module system #(
         .HSIZE(HSIZE), .HBURST(HBURST), .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[2]),
         .HRESP(resp[2]), .HRDATA(rdata_sm3), .IRQ(irq_sm3), .DMA_REQ(request)
     );
-`ifdef PAPER
     sm3_paper_ahb paper (
         .HCLK(clk), .HRESETn(rst_n), .HSEL(select[3]), .HADDR(HADDR[11:0]), .HTRANS(HTRANS), .HWRITE(HWRITE),
         .HSIZE(HSIZE), .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[3]), .HRESP(resp[3]),
         .HRDATA(rdata_paper)
     );
-`else
-    assign readyout[3] = 1'b1;
-    assign resp[3] = 1'b0;
-    assign rdata_paper = 32'd0;
-`endif
 
     ahb_platform platform (
         .HCLK(clk), .HRESETn(rst_n), .HSEL(select[4]), .HADDR(HADDR[4:0]), .HTRANS(HTRANS), .HWRITE(HWRITE),
