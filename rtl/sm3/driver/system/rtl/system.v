@@ -146,7 +146,7 @@ module system #(
     );
     sm3_paper_ahb paper (
         .HCLK(clk), .HRESETn(rst_n), .HSEL(select[3]), .HADDR(HADDR[11:0]), .HTRANS(HTRANS), .HWRITE(HWRITE),
-        .HSIZE(HSIZE), .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[3]), .HRESP(resp[3]),
+        .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[3]), .HRESP(resp[3]),
         .HRDATA(rdata_paper)
     );
 
