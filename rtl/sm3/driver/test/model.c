@@ -7,6 +7,9 @@
 
 enum { DONE = 1, READY = 2, ERROR = 4 };
 
+/* From a block's last word to the end of its rounds, with one round a cycle. */
+#define BLOCK_CYCLES 52u
+
 /* Only its addresses are used. */
 static uint32_t registers[sizeof(sm3_t) / sizeof(uint32_t)];
 static model *selected;
@@ -82,10 +85,12 @@ static int busy(const model *m)
     return compressing(m) || (m->count > 0u);
 }
 
-/* Room for the next word: in the last 16 cycles, or in the buffer. */
+/* Room for the next word: in the last 16 cycles, or in the buffer once no block waits there. */
 static int room(const model *m)
 {
-    return !compressing(m) || m->buffered || (m->end - m->now <= 16u);
+    const uint64_t early = m->buffered ? BLOCK_CYCLES / m->rounds : 16u;
+
+    return m->now + early >= m->end;
 }
 
 static int ready(const model *m)
@@ -132,7 +137,7 @@ static void take_word(model *m, uint32_t word)
 
         compress(m->v, m->words);
         m->count = 0;
-        m->end = begin + 52u / m->rounds;
+        m->end = begin + BLOCK_CYCLES / m->rounds;
     }
 }
 
@@ -191,7 +196,7 @@ void manylane_sm3_write(volatile uint32_t *address, uint32_t value)
 
     count_access(m);
     if (offset == offsetof(sm3_t, CTRL)) {
-        m->control = value & ~SM3__CTRL__INIT_bm;
+        m->control = value & ~(uint32_t)SM3__CTRL__INIT_bm;
         if ((value & SM3__CTRL__INIT_bm) != 0u) {
             initialise(m);
         }

@@ -345,6 +345,7 @@ static void check_core_faults(void)
         CHECK(manylane_sm3_digest(&device, message, 64, digest) == MANYLANE_SM3_ERROR_TIMEOUT);
         CHECK(core.irq_enable == 0);
         core.stuck = 0;
+        core.idle_waits = 0;
         check_abc();
         core.error_at = core.accesses + 10;
         CHECK(manylane_sm3_init(&context) == MANYLANE_SM3_OK);
