@@ -225,7 +225,7 @@ static void dma_step(model *m)
 {
     uint32_t word;
 
-    if ((m->control & SM3__CTRL__DMA_ENABLE_bm) == 0u) {
+    if (((m->control & SM3__CTRL__DMA_ENABLE_bm) == 0u) || m->dma_hangs) {
         return;
     }
     while (!ready(m) && !m->stuck) {

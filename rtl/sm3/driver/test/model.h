@@ -21,6 +21,7 @@ typedef struct {
     int wait_gives_up;
     size_t dma_fails_after; /* blocks, counted over all transfers; SIZE_MAX: never */
     int dma_refuses;
+    int dma_hangs;
     /* What was seen. */
     uint64_t accesses;
     uint64_t errors;

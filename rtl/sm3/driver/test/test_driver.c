@@ -395,6 +395,10 @@ static void check_hook_faults(void)
     CHECK(context.phase == 0);
     CHECK(core.dma_stops == 3);
     core.dma_fails_after = SIZE_MAX;
+    core.dma_hangs = 1;
+    CHECK(manylane_sm3_digest(&device, message, 400, digest) == MANYLANE_SM3_ERROR_TIMEOUT);
+    CHECK(core.dma_stops == 4);
+    core.dma_hangs = 0;
     CHECK(model_is_clean(&core));
     check_abc();
     /* Without a wait hook, DMA polls. */
