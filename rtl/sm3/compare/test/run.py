@@ -64,7 +64,7 @@ def simulate(out, top, nested, stimuli, stalls, seed):
         if done.returncode or done.stderr:
             raise SystemExit(f"iverilog {bench}:\n{done.stderr}")
     command = ["vvp", "-n", binary, f"+stimuli={stimuli}", f"+stalls={int(stalls)}", f"+seed={seed}"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     if done.returncode:
         raise SystemExit(f"vvp {bench}:\n{done.stderr}")
     return done.stdout.splitlines()
@@ -117,18 +117,19 @@ def main():
     pairs = messages(options.messages, options.seed)
     stimuli = options.out / "stimuli.txt"
     write_stimuli(stimuli, pairs)
-    failed = False
+    failed = []
     for design in designs:
         top, nested = design["top"], design["parameters"]["NESTED"]
         for stalls in (False, True):
             lines = simulate(options.out, top, nested, stimuli, stalls, options.seed)
             errors, summary = check(lines, pairs, design["cycles"], stalls)
-            failed |= bool(errors)
+            failed.append(bool(errors))
             name = f"{top} NESTED={nested}{' late words' if stalls else ''}"
             print(f"{name}: {'FAILED' if errors else 'ok'}, {summary}")
             for error in errors[:5]:
                 print(f"  {error}")
-    return 1 if failed else 0
+    print(f"{failed.count(False)} passed, {failed.count(True)} failed")
+    return int(any(failed))
 
 
 if __name__ == "__main__":
