@@ -36,7 +36,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one core and few lengths")
     parser.add_argument("--output", metavar="FILE", type=pathlib.Path, help="default: target/rtl/system.json")
+    parser.add_argument("--readme", action="store_true", help="also put the tables into the driver's README.md")
     options = parser.parse_args()
+    if options.quick and options.readme:
+        parser.error("--readme needs all lengths")
 
     variants = VARIANTS[:1] if options.quick else VARIANTS
     lengths = QUICK_LENGTHS if options.quick else LENGTHS
@@ -56,6 +59,16 @@ def main():
     output.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(tables.text(record))
     print(f"{output}: written")
+    if options.readme:
+        put_into_readme(tables.text(record))
+
+
+def put_into_readme(text):
+    path = build.DRIVER / "README.md"
+    begin, end = "<!-- cycles -->\n", "<!-- /cycles -->\n"
+    before, rest = path.read_text(encoding="utf-8").split(begin)
+    after = rest.split(end)[1]
+    path.write_text(f"{before}{begin}{text}{end}{after}", encoding="utf-8")
 
 
 def simulate(simulator, rom, commands, *arguments):

@@ -53,10 +53,13 @@ def ratio_table(core):
 
 
 def text(record):
-    parts = ["Software alone, by part (the paper's Fig. 5: expansion and compression over 90 %)", profile_table(record)]
+    parts = [
+        "Software alone, by part (the paper's Fig. 5, on another processor: expansion and compression over 90 %):",
+        profile_table(record),
+    ]
     for core in record["cores"]:
         what = f"{core['rounds']} round{'s' if core['rounds'] > 1 else ''} a cycle"
         what += ", input buffer" if core["buffered"] else ""
-        parts += [f"Cycles a message, {what} (Fig. 12)", cycles_table(core)]
-        parts += ["Software / co-design (the paper: 6.8 under a block, 18.7 “in theory”)", ratio_table(core)]
+        parts += [f"Cycles from call to digest, {what} (the paper's Fig. 12):", cycles_table(core)]
+        parts += [f"Software over co-design, {what} (the paper: 6.8 under a block, 18.7 “in theory”):", ratio_table(core)]
     return "\n\n".join(parts) + "\n"
