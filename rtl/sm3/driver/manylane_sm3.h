@@ -137,7 +137,7 @@ manylane_sm3_status manylane_sm3_init(manylane_sm3_context *context);
 manylane_sm3_status manylane_sm3_update(manylane_sm3_device *device, manylane_sm3_context *context,
                                         const void *data, size_t length);
 
-/* Pads, compresses what is left, writes the digest and wipes the context. */
+/* Pads, compresses what is left, writes the digest and wipes the context. After an error nothing is written. */
 manylane_sm3_status manylane_sm3_final(manylane_sm3_device *device, manylane_sm3_context *context,
                                        uint8_t digest[MANYLANE_SM3_DIGEST_LENGTH]);
 

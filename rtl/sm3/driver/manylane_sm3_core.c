@@ -328,12 +328,13 @@ manylane_sm3_status manylane_sm3_core_unload(const manylane_sm3_device *device, 
     if (status == MANYLANE_SM3_OK) {
         status = wait_idle(device);
     }
+    if ((status == MANYLANE_SM3_OK) &&
+        ((read_register(device, REGISTER(IRQ_STATUS)) & SM3__IRQ_STATUS__ERROR_bm) != 0u)) {
+        status = MANYLANE_SM3_ERROR_BUS;
+    }
     if (status == MANYLANE_SM3_OK) {
         read_four(&value[0], &chaining[0]);
         read_four(&value[4], &chaining[4]);
-        if ((read_register(device, REGISTER(IRQ_STATUS)) & SM3__IRQ_STATUS__ERROR_bm) != 0u) {
-            status = MANYLANE_SM3_ERROR_BUS;
-        }
     }
     write_register(device, REGISTER(CTRL), device->control | SM3__CTRL__INIT_bm);
     return status;

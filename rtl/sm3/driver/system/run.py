@@ -43,6 +43,7 @@ def main():
 
     variants = VARIANTS[:1] if options.quick else VARIANTS
     lengths = QUICK_LENGTHS if options.quick else LENGTHS
+    build.lint()
     elf, rom = build.firmware()
     record = {"processor": "Ibex, RV32IMC, two stages, no cache", "code_bytes": build.sizes(), "cores": []}
     simulators = [build.simulator(variant) for variant in variants]

@@ -133,6 +133,7 @@ module ahb_dma (
     always @(posedge HCLK) begin
         if (reading && rvalid) words[answered[3:0]] <= rdata;
     end
+    wire unused = &{1'b0, HADDR[1:0], HTRANS[0]};
 endmodule
 
 `default_nettype wire

@@ -107,6 +107,8 @@ module ahb_master (
             end
         end
     end
+    // The processor's byte enables say more.
+    wire unused = &{1'b0, cpu_addr[1:0]};
 endmodule
 
 `default_nettype wire

@@ -75,6 +75,7 @@ module ahb_memory #(
         if (lanes[2]) words[index][23:16] <= HWDATA[23:16];
         if (lanes[3]) words[index][31:24] <= HWDATA[31:24];
     end
+    wire unused = &{1'b0, HADDR[31:ADDRESS_BITS], HTRANS[0]};
 endmodule
 
 `default_nettype wire

@@ -91,6 +91,7 @@ module ahb_platform (
             end
         end
     end
+    wire unused = &{1'b0, HADDR[1:0], HTRANS[0], HWDATA[31:8]};
 endmodule
 
 `default_nettype wire
