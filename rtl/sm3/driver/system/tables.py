@@ -61,5 +61,6 @@ def text(record):
         what = f"{core['rounds']} round{'s' if core['rounds'] > 1 else ''} a cycle"
         what += ", input buffer" if core["buffered"] else ""
         parts += [f"Cycles from call to digest, {what} (the paper's Fig. 12):", cycles_table(core)]
-        parts += [f"Software over co-design, {what} (the paper: 6.8 under a block, 18.7 “in theory”):", ratio_table(core)]
+        title = f"Software over co-design, {what} (the paper: 6.8 under a block, 18.7 “in theory”):"
+        parts += [title, ratio_table(core)]
     return "\n\n".join(parts) + "\n"
