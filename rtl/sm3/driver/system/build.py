@@ -141,7 +141,7 @@ def firmware():
 def sizes():
     """Bytes of code and constants of the driver and of the software, as compiled for this system."""
     folder = TARGET / "firmware"
-    names = ["manylane_sm3", "manylane_sm3_hmac", "sm3_software", "sm3_software_zbb"]
+    names = ["manylane_sm3", "manylane_sm3_core", "manylane_sm3_hmac", "sm3_software", "sm3_software_zbb"]
     output = run([tool(CROSS + "size"), *[f"{name}.o" for name in names]], folder)
     return {name: int(line.split()[0]) for name, line in zip(names, output.splitlines()[1:])}
 
