@@ -73,17 +73,20 @@ class Runner:
 
     def results_of(self, item):
         """Plays all wanted cocotb modules for one parameter set in one simulation; results by module."""
-        simulator, number = item
-        wanted = [m for m in COCOTB if m in self.options.suites] if simulator == "verilator" else COCOTB
+        simulator, number, pattern = item
+        wanted = COCOTB if pattern else [m for m in COCOTB if m in self.options.suites]
         modules = [m for m in wanted if m != "core" or number < 2]
         if not modules:
             return item, {}
-        folder = self.out / f"{simulator}-set{number}"
+        folder = self.folder(item)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
-        pattern = UNKNOWNS if simulator == "icarus" else None
+        build = self.out / simulator
+        if simulator == "icarus":
+            build = folder / "build"
+            self.log(f"icarus-set{number}-build.log", simulators.build_harness, simulator, self.src, build, number)
         xml_path = simulators.run_cocotb(
-            simulator, self.out / simulator, folder, [f"test_{m}" for m in modules], number, self.mode == "long", pattern
+            simulator, build, folder, [f"test_{m}" for m in modules], number, self.mode == "long", pattern
         )
         found = {m: [] for m in modules}
         if xml_path.is_file():
@@ -94,34 +97,40 @@ class Runner:
                     found[module].append((case.get("name"), bad))
         return item, found
 
-    def play_cocotb(self, simulator):
-        started = time.monotonic()
-        self.log(simulators.build_harness, simulator, self.src, self.out / simulator, f"{simulator}-build.log")
-        print(f"{simulator}: built in {time.monotonic() - started:.0f} s", flush=True)
-        for item, found in self.pool.map(self.results_of, [(simulator, n) for n in self.options.sets]):
+    def folder(self, item):
+        simulator, number, pattern = item
+        return self.out / f"{'unknowns' if pattern else simulator}-set{number}"
+
+    def play_cocotb(self, simulator, pattern=None):
+        if simulator == "verilator":
+            started = time.monotonic()
+            self.log("verilator-build.log", simulators.build_harness, simulator, self.src, self.out / simulator)
+            print(f"{simulator}: built in {time.monotonic() - started:.0f} s", flush=True)
+        for item, found in self.pool.map(self.results_of, [(simulator, n, pattern) for n in self.options.sets]):
             self.results[item] = found
 
-    def log(self, build, *arguments):
-        path = self.out / arguments[-1]
+    def log(self, name, build, *arguments):
+        """A build whose output goes to a file; a failed one ends everything."""
+        path = self.out / name
         try:
-            build(*arguments[:-1], path)
-        except (subprocess.CalledProcessError, SystemExit) as error:
-            sys.exit(f"{path.name}: {error}\n{path.read_text(errors='replace')[-4000:] if path.is_file() else ''}")
+            build(*arguments, log=path)
+        except (subprocess.CalledProcessError, RuntimeError, SystemExit) as error:
+            sys.exit(f"{path}: {error}\n{path.read_text(errors='replace')[-4000:] if path.is_file() else ''}")
 
-    def report(self, suite, simulator, modules):
-        for (played, number), found in sorted(self.results.items()):
-            if played != simulator:
+    def report(self, suite, modules, pattern=None):
+        for item, found in self.results.items():
+            if item[2] != pattern:
                 continue
-            for module in modules:
-                if module not in found:
-                    continue
+            log = self.folder(item) / "log"
+            for module in (m for m in modules if m in found):
                 bad = [name for name, failed in found[module] if failed]
                 suite.count(len(found[module]) - len(bad), len(bad))
-                log = self.out / f"{simulator}-set{number}" / "log"
                 for name in bad:
-                    print(f"set {number}: {module}.{name} has failed: {log}", flush=True)
-                if not found[module] and simulator == "verilator":
-                    suite.count(0, 1, f"set {number}: {module} has not run: {log}")
+                    print(f"set {item[1]}: {module}.{name} has failed: {log}", flush=True)
+                if not found[module] and not pattern:
+                    suite.count(0, 1, f"set {item[1]}: {module} has not run: {log}")
+            if pattern and not any(found.values()):
+                suite.count(0, 1, f"set {item[1]}: nothing has run: {log}")
 
     def random(self, suite):
         """The file of messages through all sets at once; every digest is a test."""
@@ -129,7 +138,7 @@ class Runner:
         started = time.monotonic()
         stimulus.write_messages(self.out / "messages.txt", messages, self.options.seed)
         written = time.monotonic()
-        self.log(simulators.build_replay, self.src, self.out / "replay", "replay-build.log")
+        self.log("replay-build.log", simulators.build_replay, self.src, self.out / "replay")
         built = time.monotonic()
         # The C++ runtime's random values for what has no reset come from the seed, too.
         text = simulators.run_replay(self.out / "replay", self.out / "messages.txt", self.options.seed)
@@ -165,15 +174,15 @@ class Runner:
     def run(self):
         suites = self.options.suites
         if any(name in suites for name in COCOTB):
-            self.play_cocotb("verilator")
+            self.play_cocotb(self.options.simulator)
         fine = True
         for name in (s for s in SUITES if s in suites):
             suite = Suite(name)
             if name in COCOTB:
-                self.report(suite, "verilator", [name])
+                self.report(suite, [name])
             elif name == "unknowns":
-                self.play_cocotb("icarus")
-                self.report(suite, "icarus", COCOTB)
+                self.play_cocotb("icarus", UNKNOWNS)
+                self.report(suite, COCOTB, UNKNOWNS)
             else:
                 getattr(self, name)(suite)
             fine = suite.close() and fine
@@ -187,6 +196,7 @@ def main():
     length.add_argument("--ci", action="store_true", help="few random messages")
     length.add_argument("--long", action="store_true", help="100,000 messages, every vector and address, all mutations")
     parser.add_argument("--set", type=int, dest="sets", action="append", choices=range(4), help="parameter sets")
+    parser.add_argument("--simulator", choices=("verilator", "icarus"), default="verilator", help="for cocotb's suites")
     parser.add_argument("--messages", type=int, help="random messages, instead of the mode's number")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--src", default=str(ROOT / "rtl/sm3/src"), help="the Verilog under test")

@@ -79,9 +79,9 @@ async def ready_is_kept(dut):
             answers = await bus.play(burst(INCR16, words[i : i + 16]))
             assert [a.waits for a in answers] == [0] * 16, f"waits of block {i // 16}, {delay} cycles after READY"
             ends.append(answers[-1].cycle)
-        if delay == 0:
-            # READY comes early enough for the full rate, too.
-            assert [b - a for a, b in zip(ends, ends[1:])][-1] == BLOCK_CYCLES, ends
+        if delay == 0 and not BUFFERED:
+            # One cycle is lost: the address phase of a burst that begins with READY. DMA_EARLY 1 wins it back.
+            assert ends[-1] - ends[-2] == BLOCK_CYCLES + 1, ends
         assert await bus.digest() == digest
 
 
@@ -172,16 +172,16 @@ async def dma_early(dut):
 
 @cocotb.test()
 async def dma_controller(dut):
-    """A controller that starts DMA_EARLY cycles after the request never waits, and the rate is the full one."""
+    """A controller whose first word comes DMA_EARLY cycles after the request never waits, at the full rate."""
     bus = await started(dut)
     words, digest = message(8, 7)
-    for early in (0, 3, 8):
+    for early in (1, 2, 3, 8):
         await bus.init()
         await bus.write(CTRL, CTRL_DMA_ENABLE | early << CTRL_DMA_EARLY)
         ends = []
         for i in range(0, len(words), 16):
             await until_ready(bus)
-            await bus.tick(early)
+            await bus.tick(early - 1)
             answers = await bus.play(burst(INCR16, words[i : i + 16]))
             assert not any(a.waits for a in answers), f"DMA_EARLY {early}, block {i // 16}"
             ends.append(answers[-1].cycle)
