@@ -1,6 +1,5 @@
 """Builds and runs the benches: cocotb's harness in Verilator or Icarus, the replay in either."""
 
-import contextlib
 import importlib.util
 import os
 import pathlib
@@ -64,20 +63,19 @@ def build_harness(simulator, src, folder, number=None, *, log):
     arguments = []
     if simulator == "verilator":
         arguments = ["--coverage-line", "--coverage-toggle", *RANDOM_START, "-Wno-fatal"]
-    with open(os.devnull, "w", encoding="ascii") as silent, contextlib.redirect_stdout(silent):
-        get_runner(simulator).build(
-            sources=[*sources(src), *(TEST / f for f in HARNESS)],
-            hdl_toplevel="harness",
-            build_args=arguments,
-            build_dir=folder,
-            timescale=TIMESCALE,
-            always=True,
-            parameters={} if number is None else {"SETS": 1 << number},
-            log_file=log,
-        )
+    get_runner(simulator).build(
+        sources=[*sources(src), *(TEST / f for f in HARNESS)],
+        hdl_toplevel="harness",
+        build_args=arguments,
+        build_dir=folder,
+        timescale=TIMESCALE,
+        always=True,
+        parameters={} if number is None else {"SETS": 1 << number},
+        log_file=log,
+    )
 
 
-def run_cocotb(simulator, build, folder, modules, number, long, pattern=None):
+def run_cocotb(simulator, build, folder, modules, number, long, pattern=None, quiet=False):
     """The file of results, which is missing if the simulation has died."""
     from cocotb_tools.runner import get_runner
 
@@ -104,7 +102,8 @@ def run_cocotb(simulator, build, folder, modules, number, long, pattern=None):
             test_filter=pattern,
         )
     except (subprocess.CalledProcessError, SystemExit, RuntimeError) as error:
-        print(f"{simulator}, set {number}: {error}", flush=True)
+        if not quiet:
+            print(f"{simulator}, set {number}: {error}", flush=True)
     return results
 
 
