@@ -97,6 +97,7 @@ module replay_master #(
     reg [4:0] burst_left;
     reg [3:0] place, span;
     reg after_busy;
+    reg ended;
 
     // The address phase on the bus and what its data phase is for; then that data phase.
     reg [31:0] a_data;
@@ -274,7 +275,10 @@ module replay_master #(
                     a_use = AT_ONCE;
                 end
                 WRONG: beat_wrong;
-                default: finished = 1'b1;
+                default: begin
+                    finished = ended;  // the last data phase has ended, too
+                    ended = 1'b1;
+                end
             endcase
         end
     endtask
@@ -386,6 +390,7 @@ module replay_master #(
             place = 4'd0;
             span = 4'd0;
             after_busy = 1'b0;
+            ended = 1'b0;
             a_data = 32'd0;
             a_expected = 32'd0;
             a_use = NOTHING;
