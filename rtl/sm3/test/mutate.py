@@ -14,6 +14,7 @@ killed is an error, too.
 
 import argparse
 import concurrent.futures
+import itertools
 import os
 import pathlib
 import random
@@ -21,6 +22,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 import xml.etree.ElementTree
 
@@ -72,8 +74,9 @@ def changed_literal(text):
 
 
 def ranges(code):
-    """Where bits are selected by a range: a changed bound is cut to width again, or does not elaborate."""
-    return [m.span() for m in re.finditer(r"\[[^\[\]]*:[^\[\]]*\]", code)]
+    """Ranges of bits and replications: a changed one is cut to width again, or does not elaborate."""
+    found = list(re.finditer(r"\[[^\[\]]*:[^\[\]]*\]", code)) + list(re.finditer(r"\{[\w*+ -]+(?=\{)", code))
+    return [m.span() for m in found]
 
 
 def token_mutants(path, number, text):
@@ -89,7 +92,7 @@ def token_mutants(path, number, text):
             new = OPERATORS[value]
         elif kind == "literal":
             new = changed_literal(value)
-        elif kind == "number" and not code[token.end() :].startswith(("{", "*R{")):
+        elif kind == "number":
             new = str(int(value) + 1)
         else:
             continue
@@ -161,6 +164,13 @@ class Killer:
         stimulus.write_messages(self.messages, 24, options.seed)
         listed = simulators.TEST / "equivalents.toml"
         self.listed = tomllib.loads(listed.read_text(encoding="utf-8")).get("equivalent", [])
+        self.sound = {}
+        self.lock = threading.Lock()
+        folder = self.out / "original"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        if self.replay(self.src, folder) is not False:
+            sys.exit("the replay fails without any mutation")
 
     def replay(self, src, folder):
         """None if it does not compile, else whether the messages go wrong."""
@@ -175,23 +185,34 @@ class Killer:
             return True
         return run.returncode != 0 or any(f"set {n} passed: 24 " not in run.stdout for n in SETS)
 
-    def cocotb(self, src, folder):
-        """The first suite that fails, or None."""
-        for number in SETS:
-            build = folder / f"set{number}"
+    def module_fails(self, src, folder, number, module):
+        """The test of one suite that fails for one parameter set, or None."""
+        build = folder / f"set{number}"
+        if not build.is_dir():
             simulators.build_harness("icarus", src, build, number, log=folder / "build.log")
-            for module in MODULES:
-                if module == "core" and number >= 2:
-                    continue
-                test = build / module
-                test.mkdir(parents=True)
-                results = simulators.run_cocotb("icarus", build, test, [f"test_{module}"], number, False, quiet=True)
-                failed = f"{module}, set {number}"
-                if not results.is_file():
-                    return failed
-                for case in xml.etree.ElementTree.parse(results).getroot().iter("testcase"):
-                    if case.find("failure") is not None or case.find("error") is not None:
-                        return f"{module}.{case.get('name')}, set {number}"
+        test = build / module
+        test.mkdir()
+        results = simulators.run_cocotb("icarus", build, test, [f"test_{module}"], number, False, quiet=True)
+        if not results.is_file():
+            return f"{module}, set {number}"
+        for case in xml.etree.ElementTree.parse(results).getroot().iter("testcase"):
+            if case.find("failure") is not None or case.find("error") is not None:
+                return f"{module}.{case.get('name')}, set {number}"
+        return None
+
+    def cocotb(self, src, folder):
+        """The first test that fails, or None. A suite counts only if it passes without the mutation."""
+        for number, module in itertools.product(SETS, MODULES):
+            if module == "core" and number >= 2:
+                continue
+            failed = self.module_fails(src, folder, number, module)
+            if failed:
+                with self.lock:
+                    if (number, module) not in self.sound:
+                        self.sound[number, module] = self.module_fails(self.src, self.out / "original", number, module)
+                if self.sound[number, module]:
+                    raise SystemExit(f"{self.sound[number, module]} fails without any mutation")
+                return failed
         return None
 
     def proven(self, src, folder):

@@ -14,8 +14,16 @@ class Core(Bus):
         super().__init__(dut)
         self.done = 0
         self.taken = 0
+        self.started = False
+
+    async def start(self):
+        await super().start()
+        self.started = True
 
     async def tick(self, count=1):
+        if not self.started:
+            await super().tick(count)
+            return
         for _ in range(count):
             self.done += int(self.dut.c_done.value)
             await super().tick()
