@@ -57,7 +57,6 @@ class Mutant:
         return f"{self.path.name}:{self.line + 1} {self.kind}: {self.text.strip()}  ->  {self.changed.strip()}"
 
     def write(self, src, folder):
-        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for path in simulators.sources(src):
             lines = path.read_text(encoding="utf-8").splitlines()
@@ -252,6 +251,7 @@ class Killer:
         number, mutant = item
         folder = self.out / f"{number:03d}"
         src = folder / "src"
+        shutil.rmtree(folder, ignore_errors=True)
         mutant.write(self.src, src)
         went_wrong = self.replay(src, folder)
         if went_wrong is None:

@@ -25,7 +25,7 @@ MAKE_VARIABLES = {
     "CFG_LDLIBS_THREADS": "-pthread",
     "OPT_FAST": "-O1",
     "OPT_SLOW": "-O0",
-    "OPT_GLOBAL": "-O1",
+    "OPT_GLOBAL": "-O0",
 }
 
 
