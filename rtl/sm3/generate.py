@@ -50,14 +50,17 @@ def outputs():
     sys.path.insert(0, str(HERE / "generator"))
     import diagrams
     import ipxact
+    import ports
     import register_map
 
     top = register_map.read(RDL)
+    parameters, listed = ports.of_module(HERE / "src/sm3_ahb.v")
+    sources = sorted(path.name for path in (HERE / "src").glob("*.v"))
     files = {
         HERE / "driver/sm3_regs.h": header(),
-        HERE / "generated/sm3_ahb.xml": ipxact.component(exported_ipxact(), VLNV, ORIGIN),
+        HERE / "generated/sm3_ahb.xml": ipxact.component(exported_ipxact(), parameters, listed, sources, ORIGIN),
         HERE / "REGISTERS.md": register_map.page(top, ORIGIN),
-        HERE / "src/sm3_regs.vh": register_map.constants(top, ORIGIN),
+        HERE / "generated/sm3_regs.vh": register_map.constants(top, ORIGIN),
     }
     for source in sorted((HERE / "doc").glob("*.json5")):
         files[source.with_suffix(".svg")] = diagrams.svg(source)

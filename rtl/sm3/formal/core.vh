@@ -39,7 +39,7 @@ endfunction
 wire [511:0] f_chain;
 wire [7-R:0] f_count;
 wire [31:0] f_a0, f_a1, f_a2, f_a3, f_e0, f_e1, f_e2, f_e3;
-wire f_given_a0, f_given_a1, f_given_a2, f_given_a3, f_given_e0, f_given_e1, f_given_e2, f_given_e3;
+wire f_given0, f_given1, f_given2, f_given3;
 wire [6:0] f_at = f_count;
 
 reg f_started;
@@ -190,16 +190,11 @@ end
 // to E; the standard's V changes with the last.
 wire [1:0] f_k = (f_at - F_DRAIN) * R;
 
-function [31:0] f_held(input given, input [31:0] word, input integer i);
-    f_held = given ? word : F_IV[32*i +: 32];
-endfunction
-
 generate
     for (f_i = 0; f_i < 4; f_i = f_i + 1) begin : f_value
         wire [31:0] held_a = f_i == 0 ? f_a3 : f_i == 1 ? f_a2 : f_i == 2 ? f_a1 : f_a0;
         wire [31:0] held_e = f_i == 0 ? f_e3 : f_i == 1 ? f_e2 : f_i == 2 ? f_e1 : f_e0;
-        wire given_a = f_i == 0 ? f_given_a3 : f_i == 1 ? f_given_a2 : f_i == 2 ? f_given_a1 : f_given_a0;
-        wire given_e = f_i == 0 ? f_given_e3 : f_i == 1 ? f_given_e2 : f_i == 2 ? f_given_e1 : f_given_e0;
+        wire given = f_i == 0 ? f_given3 : f_i == 1 ? f_given2 : f_i == 2 ? f_given1 : f_given0;
         wire taken = f_run && drain && 3 - f_i < f_k;
         wire [31:0] V_a = f_V[32*f_i +: 32] ^ (taken ? f_S[32*f_i +: 32] : 32'd0);
         wire [31:0] V_e = f_V[32*(f_i+4) +: 32] ^ (taken ? f_S[32*(f_i+4) +: 32] : 32'd0);
@@ -207,8 +202,8 @@ generate
         wire [31:0] turned_a = f_i < 2 ? f_left(held_a, 23) : held_a;
         wire [31:0] turned_e = f_i < 2 ? f_left(held_e, 13) : held_e;
         always @* if (f_started) begin
-            assert ((given_a ? turned_a : F_IV[32*f_i +: 32]) == V_a);
-            assert ((given_e ? turned_e : F_IV[32*(f_i+4) +: 32]) == V_e);
+            assert ((given ? turned_a : F_IV[32*f_i +: 32]) == V_a);
+            assert ((given ? turned_e : F_IV[32*(f_i+4) +: 32]) == V_e);
         end
     end
 endgenerate

@@ -76,31 +76,39 @@ def core(rounds):
         "f_chain": "\\schedule.chain",
         "f_count": "\\control.count",
     }
-    for half in "ae":
-        for i in range(4):
-            probes[f"f_{half}{i}"] = f"\\value.word[{i}].{half}"
-            probes[f"f_given_{half}{i}"] = f"\\value.word[{i}].given_{half}"
+    for i in range(4):
+        probes[f"f_a{i}"] = f"\\value.word[{i}].a"
+        probes[f"f_e{i}"] = f"\\value.word[{i}].e"
+        probes[f"f_given{i}"] = f"\\value.word[{i}].given"
     return Proof(
         name=f"core computes the standard's function, {plural(rounds)} a cycle",
         top="sm3_core",
         parameters={"ROUNDS_PER_CYCLE": rounds},
         probes=probes,
+        in_ci=rounds == 1,
         **modules({**WITHIN, "core": ("core.vh",)}),
     )
 
 
 def bus(rounds, buffered):
     """sm3_ahb keeps the rules of the bus and the register map, and passes each word on."""
-    properties = ("master.vh", "ahb.vh") + (() if buffered else ("burst_direct.vh",))
+    properties, probes = ["master.vh", "ahb.vh"], {"f_count": "\\core.control.count"}
+    if not buffered:
+        properties.append("burst_direct.vh")
+        probes["f_units"] = "\\core.units"
+    if not buffered and rounds == 2:
+        properties.append("burst_pairs.vh")
+        probes["f_held"] = "\\core.two.gather.f_held"
     parameters = {"ROUNDS_PER_CYCLE": rounds, "INPUT_BUFFER": buffered}
-    design = modules({**WITHIN, "ahb": properties})
-    design["includes"] += (SRC / "sm3_regs.vh",)
+    design = modules({**WITHIN, "ahb": tuple(properties)})
+    design["includes"] += (HERE.parent / "generated/sm3_regs.vh",)
     return Proof(
         name=f"bus, {plural(rounds)} a cycle, {'with' if buffered else 'without'} a buffer",
         top="sm3_ahb",
         generated={"access.vh": access.functions(HERE.parent / "regs.rdl", parameters)},
         parameters=parameters,
-        probes={"f_count": "\\core.control.count"},
+        probes=probes,
+        in_ci=rounds == 1 or not buffered,
         **design,
     )
 

@@ -13,6 +13,8 @@ Needs pyosys and z3-solver of requirements.txt.
 """
 
 import argparse
+import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -39,57 +41,63 @@ def main():
     parser.add_argument("--only", metavar="TEXT", default="", help="names that contain this")
     options = parser.parse_args()
     tasks = planted() if options.planted else honest(options.ci)
-    results = [task() for name, task in tasks if options.only in name]
+    chosen = [task for name, *task in tasks if options.only in name]
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        running = [pool.submit(*task) for task in chosen]
+        results = [reported(done.result()) for done in concurrent.futures.as_completed(running)]
     print(f"{results.count(True)} passed, {results.count(False)} failed")
     sys.exit(0 if results and all(results) else 1)
+
+
+def reported(result):
+    passed, words = result
+    print(words, flush=True)
+    return passed
 
 
 def honest(ci):
     for proof in proofs.all_proofs():
         if not ci or proof.in_ci:
-            yield proof.name, lambda proof=proof: holds(proof)
+            yield proof.name, holds, proof
 
 
 def planted():
     by_name = {proof.name: proof for proof in proofs.all_proofs()}
     for fault in faults.FAULTS:
-        for name in fault.proofs:
-            shown = f"{fault.name}, {name}"
-            yield shown, lambda name=name, fault=fault: rejects(by_name[name], fault)
+        yield f"{fault.name}: {fault.proof}", rejects, by_name[fault.proof], fault
 
 
 def holds(proof):
+    """Whether a proof succeeds, and words about it."""
     begun = time.monotonic()
-    why = first_failure(proof, build(proof))
-    seconds = time.monotonic() - begun
-    print(f"{proof.name}: {'proved' if why is None else 'FAILED'} ({seconds:.1f} s)", flush=True)
+    why = first_failure(proof, folder := build(proof))
+    words = f"{proof.name}: {'proved' if why is None else 'FAILED'} ({time.monotonic() - begun:.1f} s)"
     if why is not None:
-        state = OUT / "counterexample.txt"
+        state = folder / "counterexample.txt"
         state.write_text(f"{proof.name}\n{why}\n")
-        print(f"  {why.assertion} does not hold {why.where}; the state is in {state}")
-    return why is None
+        words += f"\n  {why.assertion} does not hold {why.where}; the state is in {state}"
+    return why is None, words
 
 
 def rejects(proof, fault):
+    """Whether a proof fails on a planted fault, and words about it."""
     begun = time.monotonic()
-    rejected = first_failure(proof, build(proof, fault)) is not None
-    seconds = time.monotonic() - begun
-    verdict = "rejected" if rejected else "NOT NOTICED"
-    print(f"{fault.name}: {verdict} by {proof.name} ({seconds:.1f} s)", flush=True)
-    return rejected
+    why = first_failure(proof, build(proof, fault))
+    verdict = f"rejected by {why.assertion}" if why else "NOT NOTICED"
+    return why is not None, f"{fault.name}: {verdict} ({time.monotonic() - begun:.1f} s)"
 
 
-def first_failure(proof, smt2):
+def first_failure(proof, folder):
     """What z3 says against the proof, or nothing."""
     try:
-        return induction.refutation(smt2.read_text(encoding="utf-8"))
+        return induction.refutation((folder / "proof.smt2").read_text(encoding="utf-8"))
     except induction.Undecided as why:
         # No verdict must not pass for one, either way.
-        sys.exit(f"error: {proof.name}: {why}")
+        raise SystemExit(f"error: {proof.name}: {why}") from why
 
 
 def build(proof, fault=None):
-    """The transition relation of the modules and properties as an SMT-LIB file."""
+    """The folder with the transition relation of modules and properties, proof.smt2."""
     folder = OUT / re.sub(r"\W+", "_", proof.name + (f" {fault.name}" if fault else ""))
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -131,7 +139,7 @@ def build(proof, fault=None):
     (folder / "yosys.log").write_text(done.stdout + done.stderr)
     if done.returncode != 0 or not (folder / "proof.smt2").exists():
         sys.exit(f"error: pyosys, {proof.name}:\n{(done.stdout + done.stderr)[-2000:]}")
-    return folder / "proof.smt2"
+    return folder
 
 
 def with_properties(text, properties):

@@ -38,8 +38,8 @@ def tag(name):
     return f"{{{NAMESPACE}}}{name}"
 
 
-def add(parent, name, text=None, **attributes):
-    child = ET.SubElement(parent, tag(name), attributes)
+def add(parent, kind, text=None, **attributes):
+    child = ET.SubElement(parent, tag(kind), attributes)
     child.text = None if text is None else str(text)
     return child
 
@@ -107,8 +107,6 @@ def file_sets(sources):
         file = add(file_set, "file")
         add(file, "name", f"../src/{source}")
         add(file, "fileType", "verilogSource")
-        if source.endswith(".vh"):
-            add(file, "isIncludeFile", "true")
     return root
 
 
