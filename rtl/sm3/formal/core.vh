@@ -41,6 +41,10 @@ wire [7-R:0] f_count;
 wire [31:0] f_a0, f_a1, f_a2, f_a3, f_e0, f_e1, f_e2, f_e3;
 wire f_given0, f_given1, f_given2, f_given3;
 wire [6:0] f_at = f_count;
+// Operands of the first and of the second round.
+wire [31:0] f_1a, f_1b, f_1c, f_1m, f_1e, f_1f, f_1g, f_1n, f_1t;
+wire [31:0] f_2a, f_2b, f_2c, f_2m, f_2e, f_2f, f_2g, f_2n, f_2t;
+wire f_1early, f_2early;
 
 reg f_started;
 initial f_started = 1'b0;
@@ -130,7 +134,10 @@ generate
         always @* if (f_started) if (f_rounds) begin
             assert (w_prime[31:0] == (f_W[32*1 +: 32] ^ f_W[32*5 +: 32]));
             assert (w[31:0] == f_W[32*1 +: 32]);
-            assert (t == f_T[31:0]);
+            assert ({f_2g, f_2f, f_2e, f_2c, f_2b, f_2a} == {f_S_1[32*4 +: 96], f_S_1[0 +: 96]});
+            assert (f_2m == c + w_prime[31:0] && c == f_S_1[32*3 +: 32]);
+            assert (f_2n == g + w[31:0] && g == f_S_1[32*7 +: 32]);
+            assert (f_2t == {t[30:0], t[31]} && f_2early == early);
         end
     end
 endgenerate
@@ -178,6 +185,8 @@ always @* if (f_started) begin
         assert (f_add_m == (f_W[31:0] ^ f_W[32*4 +: 32]));
         assert (f_add_n == f_W[31:0]);
         assert (t == f_T);
+        assert ({f_1n, f_1g, f_1f, f_1e, f_1m, f_1c, f_1b, f_1a} == {n, g, f, e, m, c, b, a});
+        assert (f_1t == t && f_1early == early);
         assert (early == (f_j < 7'd16));
     end
     if (f_run) begin

@@ -76,6 +76,9 @@ def core(rounds):
         "f_chain": "\\schedule.chain",
         "f_count": "\\control.count",
     }
+    for number, instance in ((1, "round"), (2, "two.round_2"))[:rounds]:
+        for operand in ("a", "b", "c", "m", "e", "f", "g", "n", "t", "early"):
+            probes[f"f_{number}{operand}"] = f"\\{instance}.{operand}"
     for i in range(4):
         probes[f"f_a{i}"] = f"\\value.word[{i}].a"
         probes[f"f_e{i}"] = f"\\value.word[{i}].e"
