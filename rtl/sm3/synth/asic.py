@@ -180,7 +180,7 @@ def run_sta(folder, attempts=3):
     for attempt in range(attempts):
         try:
             run = subprocess.run(["sta", "-threads", "1", "-no_init", "-no_splash", "-exit", "sta.tcl"],
-                                 cwd=folder, text=True, stdin=subprocess.DEVNULL, capture_output=True,
+                                 cwd=folder, text=True, input="", capture_output=True,
                                  timeout=60, check=False)
             (folder / "sta.log").write_text(run.stdout + run.stderr)
             return run
