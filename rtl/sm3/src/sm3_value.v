@@ -11,7 +11,8 @@
 `default_nettype none
 
 module sm3_value #(
-    parameter ROUNDS_PER_CYCLE = 1       // words of each half that a cycle of the drain takes
+    parameter ROUNDS_PER_CYCLE = 1,      // words of each half that a cycle of the drain takes
+    parameter V_IN_RAM = 0               // see sm3_words
 ) (
     input  wire        clk,
     input  wire        rst_n,
@@ -43,57 +44,52 @@ module sm3_value #(
     wire turned_a = writing & ~v_index[2] & ~v_index[1];
     wire turned_e = writing & v_index[2] & ~v_index[1];
 
+    // Two words of one place in the halves are a pair; writing one gives the other what it reads as.
+    wire [1:0] place = drain ? k : ~v_index[1:0];
+    reg  [3:0] given;                    // pairs since `init`
+
     wire [32*R-1:0] read_a, read_e, bus_a, bus_e;
-    wire [127:0] part_a, part_e;         // each word where it is selected, else 0
 
     genvar i;
     generate
-        for (i = 0; i < 4; i = i + 1) begin : word
-            localparam [31:0] SLOT  = i / R * R;
-            localparam [31:0] INDEX = 3 - i;
-            localparam LANE = i % R;
-
-            reg [31:0] a, e;
-            reg        given;
-            wire turn   = drain & (k == SLOT[1:0]);
-            wire here   = access & (v_index[1:0] == INDEX[1:0]);
-            wire pick_a = turn | (here & (v_index[2] == v_write));
-            wire pick_e = turn | (here & (v_index[2] != v_write));
-            wire take   = (here & v_write) | (turn & keep);
-
-            assign part_a[32*i +: 32] = ({32{pick_a & given}} & a) | ({32{pick_a & ~given}} & IV_A[32*i +: 32]);
-            assign part_e[32*i +: 32] = ({32{pick_e & given}} & e) | ({32{pick_e & ~given}} & IV_E[32*i +: 32]);
-
-            always @(posedge clk)
-                if (take) begin
-                    a <= bus_a[32*LANE +: 32];
-                    e <= bus_e[32*LANE +: 32];
-                end
-
-            always @(posedge clk or negedge rst_n)
-                if (!rst_n) given <= 1'b0;
-                else given <= ~init & (given | take);
-        end
-    endgenerate
-
-    generate
-        if (R == 1) begin : one
-            assign read_a = part_a[31:0] | part_a[63:32] | part_a[95:64] | part_a[127:96];
-            assign read_e = part_e[31:0] | part_e[63:32] | part_e[95:64] | part_e[127:96];
-        end else begin : two
-            assign read_a = part_a[63:0] | part_a[127:64];
-            assign read_e = part_e[63:0] | part_e[127:64];
-        end
         for (i = 0; i < R; i = i + 1) begin : lane
-            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
-                                | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
-            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{plain_e}} & v_next)
-                                | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
+            localparam [31:0] LANE = i;
 
-            assign bus_a[32*i +: 32] = read_a[32*i +: 32] ^ add_a;
-            assign bus_e[32*i +: 32] = read_e[32*i +: 32] ^ add_e;
+            // With two lanes, the drain looks at both, access at one.
+            wire [1:0]  slot   = R == 2 ? {place[1], LANE[0]} : place;
+            wire        chosen = access & (R == 1 || place[0] == LANE[0]);
+            wire        show_a = drain | (chosen & (v_index[2] == v_write));
+            wire        show_e = drain | (chosen & (v_index[2] != v_write));
+            wire        take   = (drain & keep) | (chosen & v_write);
+            wire        known  = given[slot];
+            wire [31:0] word_a, word_e;
+
+            sm3_words #(.DEPTH(4 / R), .IN_RAM(V_IN_RAM)) words (
+                .clk(clk), .address(place[1:R-1]), .write(take),
+                .in_a(bus_a[32*i +: 32]), .in_e(bus_e[32*i +: 32]),
+                .show_a(show_a & known), .show_e(show_e & known), .out_a(word_a), .out_e(word_e)
+            );
+
+            assign read_a[32*i +: 32] = word_a | ({32{show_a & ~known}} & IV_A[32*slot +: 32]);
+            assign read_e[32*i +: 32] = word_e | ({32{show_e & ~known}} & IV_E[32*slot +: 32]);
+
+            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
+                              | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
+            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{plain_e}} & v_next)
+                              | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
+
+            assign bus_a[32*i +: 32]  = read_a[32*i +: 32] ^ add_a;
+            assign bus_e[32*i +: 32]  = read_e[32*i +: 32] ^ add_e;
             assign next_a[32*i +: 32] = {bus_a[32*i +: 9], bus_a[32*i+9 +: 23]};
             assign next_e[32*i +: 32] = {bus_e[32*i +: 19], bus_e[32*i+19 +: 13]};
+
+            integer j;
+            always @(posedge clk or negedge rst_n)
+                if (!rst_n)
+                    for (j = i; j < 4; j = j + R) given[j] <= 1'b0;
+                else
+                    for (j = i; j < 4; j = j + R)
+                        given[j] <= ~init & (given[j] | (take & (slot == j[1:0])));
         end
     endgenerate
 
