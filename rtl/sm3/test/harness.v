@@ -37,6 +37,7 @@ module harness #(
     input wire c_w_valid,
     output wire c_w_ready,
     output wire c_w_open,
+    output wire [6:0] c_w_phase,
     output wire c_busy,
     output wire c_done,
     output wire [4:0] c_w_count,
@@ -101,7 +102,7 @@ module harness #(
         .bound(select[0] ? 8'd34 : 8'd68),
         .HSEL(HSEL),
         .HADDR(HADDR),
-        .HTRANS(HTRANS),
+        .transfer(HTRANS[1]),
         .HWRITE(HWRITE),
         .HSIZE(HSIZE),
         .HREADY(HREADY),
@@ -115,9 +116,11 @@ module harness #(
 
     wire [1:0] w_ready, w_open, busy, done;
     wire [4:0] w_count [0:1];
+    wire [6:0] w_phase [0:1];
     wire [31:0] v_data [0:1];
     assign c_w_ready = w_ready[select[0]];
     assign c_w_open = w_open[select[0]];
+    assign c_w_phase = w_phase[select[0]];
     assign c_busy = busy[select[0]];
     assign c_done = done[select[0]];
     assign c_w_count = w_count[select[0]];
@@ -136,6 +139,7 @@ module harness #(
                 .w_valid(c_w_valid && mine),
                 .w_ready(w_ready[i]),
                 .w_open(w_open[i]),
+                .w_phase(w_phase[i]),
                 .busy(busy[i]),
                 .done(done[i]),
                 .w_count(w_count[i]),

@@ -14,10 +14,10 @@ killed is an error, too.
 
 import argparse
 import concurrent.futures
+import hashlib
 import itertools
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -49,8 +49,11 @@ ROTATION = re.compile(r"\[(\d+):0\], (\w+)\[(\d+):(\d+)\]")
 
 
 class Mutant:
+    """One changed line; `following` is the line after it, which tells equal lines apart."""
+
     def __init__(self, path, line, text, changed, kind):
         self.path, self.line, self.text, self.changed, self.kind = path, line, text, changed, kind
+        self.following = ""
         self.verdict = None
 
     def __str__(self):
@@ -64,6 +67,10 @@ class Mutant:
                 assert lines[self.line] == self.text
                 lines[self.line] = self.changed
             (folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def code_of(text):
+    return text.split("//")[0].strip()
 
 
 def changed_literal(text):
@@ -131,27 +138,32 @@ def places(src):
     mutants = {}
     for path in simulators.sources(src):
         found = []
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            if not STRUCTURE.search(text) and text.split("//")[0].strip():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, text in enumerate(lines):
+            if not STRUCTURE.search(text) and code_of(text):
                 found += token_mutants(path, number, text)
                 found += statement_mutants(path, number, text)
+        for mutant in found:
+            mutant.following = code_of(lines[mutant.line + 1])
         mutants[path.name] = found
     return mutants
 
 
 def drawn(src, count, seed):
-    """Mutants in the order of trial: files take turns by their share of the places, none is left out."""
-    choose = random.Random(seed)
-    queues = {name: choose.sample(found, len(found)) for name, found in places(src).items() if found}
-    total = sum(map(len, queues.values()))
-    order = []
-    for name, found in queues.items():
-        order += [((i + 0.5) / len(found) - (1 / 3) / len(found) * (i == 0), name, i, m) for i, m in enumerate(found)]
-    order.sort(key=lambda entry: entry[:3])
-    first = [entry[3] for entry in order if entry[2] == 0]
-    rest = [entry[3] for entry in order if entry[2] != 0]
-    assert len(first) + len(rest) == total
-    return (first + rest)[: 2 * count]
+    """Mutants in the order of trial: files take turns by their share of the places, none is left out.
+
+    Within a file a mutant's rank is a hash of its text, so that editing one line changes nothing for the others.
+    """
+
+    def rank(mutant):
+        return hashlib.sha256(f"{seed} {mutant.text} {mutant.changed} {mutant.following}".encode()).digest()
+
+    first, rest = [], []
+    for name, found in places(src).items():
+        for i, mutant in enumerate(sorted(found, key=rank)):
+            (rest if i else first).append(((i + 0.5) / len(found), name, mutant))
+    order = sorted(first, key=lambda entry: entry[:2]) + sorted(rest, key=lambda entry: entry[:2])
+    return [mutant for _, _, mutant in order][: 2 * count]
 
 
 class Killer:
@@ -240,9 +252,8 @@ class Killer:
 
     def reason(self, mutant):
         for entry in self.listed:
-            if (entry["file"], entry["line"], entry["mutant"]) == (
-                mutant.path.name, mutant.text.split("//")[0].strip(), mutant.changed.split("//")[0].strip(),
-            ):
+            wanted = (entry["file"], entry["line"], entry["mutant"], entry.get("next", mutant.following))
+            if wanted == (mutant.path.name, code_of(mutant.text), code_of(mutant.changed), mutant.following):
                 return entry["reason"]
         return None
 

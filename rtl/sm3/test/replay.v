@@ -1,5 +1,4 @@
 // All parameter sets of sm3_ahb play the same file of messages, each with a master of its own.
-`timescale 1ns / 1ps
 `default_nettype none
 
 module replay;

@@ -109,7 +109,7 @@ def run_cocotb(simulator, build, folder, modules, number, long, pattern=None, qu
 
 def build_replay(src, folder, *, log):
     command = ["verilator", "--binary", "--timing", "-j", "2", "--coverage-line", "--coverage-toggle", *RANDOM_START]
-    command += ["-Wno-fatal", "--top-module", "replay", "-Mdir", str(folder), "-o", "replay"]
+    command += ["-Wno-fatal", "--timescale", "1ns/1ps", "--top-module", "replay", "-Mdir", str(folder), "-o", "replay"]
     command += [str(f) for f in (*sources(src), *(TEST / f for f in REPLAY))]
     with open(log, "w", encoding="ascii") as out:
         subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=True)
