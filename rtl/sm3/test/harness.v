@@ -6,7 +6,8 @@
 `default_nettype none
 
 module harness #(
-    parameter [3:0] SETS = 4'hF  // what is built
+    parameter [3:0] SETS = 4'hF,  // what is built
+    parameter integer V_IN_RAM = 0
 ) (
     input wire clk,
     input wire rst_n,
@@ -75,7 +76,8 @@ module harness #(
         for (i = 0; i < 4; i = i + 1) if (SETS[i]) begin : set
             sm3_ahb #(
                 .ROUNDS_PER_CYCLE(1 + i % 2),
-                .INPUT_BUFFER(i / 2)
+                .INPUT_BUFFER(i / 2),
+                .V_IN_RAM(V_IN_RAM)
             ) slave (
                 .HCLK(clk),
                 .HRESETn(rst_n),
@@ -130,7 +132,8 @@ module harness #(
         for (i = 0; i < 2; i = i + 1) if (SETS[i]) begin : rounds
             wire mine = select[0] == i;
             sm3_core #(
-                .ROUNDS_PER_CYCLE(1 + i)
+                .ROUNDS_PER_CYCLE(1 + i),
+                .V_IN_RAM(V_IN_RAM)
             ) core (
                 .clk(clk),
                 .rst_n(rst_n),

@@ -9,6 +9,7 @@
 module replay_master #(
     parameter integer ROUNDS_PER_CYCLE = 1,
     parameter integer INPUT_BUFFER = 0,
+    parameter integer V_IN_RAM = 0,
     parameter [31:0] SEED = 32'd1
 ) (
     input wire clk,
@@ -48,7 +49,8 @@ module replay_master #(
 
     sm3_ahb #(
         .ROUNDS_PER_CYCLE(ROUNDS_PER_CYCLE),
-        .INPUT_BUFFER(INPUT_BUFFER)
+        .INPUT_BUFFER(INPUT_BUFFER),
+        .V_IN_RAM(V_IN_RAM)
     ) slave (
         .HCLK(clk),
         .HRESETn(rst_n),
