@@ -15,7 +15,7 @@ module ahb_rules (
     input wire [7:0] bound,
     input wire HSEL,
     input wire [11:0] HADDR,
-    input wire [1:0] HTRANS,
+    input wire transfer,  // HTRANS is NONSEQ or SEQ
     input wire HWRITE,
     input wire [2:0] HSIZE,
     input wire HREADY,
@@ -80,8 +80,8 @@ module ahb_rules (
                 broken <= rule;
             first <= 1'b0;
             if (HREADY) begin
-                active <= HSEL && HTRANS[1];
-                first <= HSEL && HTRANS[1];
+                active <= HSEL && transfer;
+                first <= HSEL && transfer;
                 bad <= !right;
                 digest <= right && at_digest;
                 din <= right && at_din;

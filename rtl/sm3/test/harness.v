@@ -6,7 +6,8 @@
 `default_nettype none
 
 module harness #(
-    parameter [3:0] SETS = 4'hF  // what is built
+    parameter [3:0] SETS = 4'hF,  // what is built
+    parameter integer V_IN_RAM = 0
 ) (
     input wire clk,
     input wire rst_n,
@@ -37,6 +38,7 @@ module harness #(
     input wire c_w_valid,
     output wire c_w_ready,
     output wire c_w_open,
+    output wire [6:0] c_w_phase,
     output wire c_busy,
     output wire c_done,
     output wire [4:0] c_w_count,
@@ -74,7 +76,8 @@ module harness #(
         for (i = 0; i < 4; i = i + 1) if (SETS[i]) begin : set
             sm3_ahb #(
                 .ROUNDS_PER_CYCLE(1 + i % 2),
-                .INPUT_BUFFER(i / 2)
+                .INPUT_BUFFER(i / 2),
+                .V_IN_RAM(V_IN_RAM)
             ) slave (
                 .HCLK(clk),
                 .HRESETn(rst_n),
@@ -101,7 +104,7 @@ module harness #(
         .bound(select[0] ? 8'd34 : 8'd68),
         .HSEL(HSEL),
         .HADDR(HADDR),
-        .HTRANS(HTRANS),
+        .transfer(HTRANS[1]),
         .HWRITE(HWRITE),
         .HSIZE(HSIZE),
         .HREADY(HREADY),
@@ -115,9 +118,11 @@ module harness #(
 
     wire [1:0] w_ready, w_open, busy, done;
     wire [4:0] w_count [0:1];
+    wire [6:0] w_phase [0:1];
     wire [31:0] v_data [0:1];
     assign c_w_ready = w_ready[select[0]];
     assign c_w_open = w_open[select[0]];
+    assign c_w_phase = w_phase[select[0]];
     assign c_busy = busy[select[0]];
     assign c_done = done[select[0]];
     assign c_w_count = w_count[select[0]];
@@ -127,7 +132,8 @@ module harness #(
         for (i = 0; i < 2; i = i + 1) if (SETS[i]) begin : rounds
             wire mine = select[0] == i;
             sm3_core #(
-                .ROUNDS_PER_CYCLE(1 + i)
+                .ROUNDS_PER_CYCLE(1 + i),
+                .V_IN_RAM(V_IN_RAM)
             ) core (
                 .clk(clk),
                 .rst_n(rst_n),
@@ -136,6 +142,7 @@ module harness #(
                 .w_valid(c_w_valid && mine),
                 .w_ready(w_ready[i]),
                 .w_open(w_open[i]),
+                .w_phase(w_phase[i]),
                 .busy(busy[i]),
                 .done(done[i]),
                 .w_count(w_count[i]),

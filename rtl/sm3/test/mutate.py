@@ -8,16 +8,16 @@
 A mutant is the source with one token changed: an operator, a constant, a condition, an assignment dropped, an output
 stuck. Which ones is drawn by --seed, in every file by the number of its places. Each is played the replay's random
 messages in Icarus (all parameter sets at once), then, if that has not noticed, cocotb's suites. What survives must be
-equivalent: proven by Yosys for all parameter sets, or listed in equivalents.toml with a reason. A listed mutant that is
-killed is an error, too.
+equivalent: proven by Yosys for all parameter sets, or listed in equivalents.toml with a reason. A listed mutant is played
+the messages and the suite of registers all the same, and being killed is an error.
 """
 
 import argparse
 import concurrent.futures
+import hashlib
 import itertools
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -49,8 +49,11 @@ ROTATION = re.compile(r"\[(\d+):0\], (\w+)\[(\d+):(\d+)\]")
 
 
 class Mutant:
+    """One changed line; `following` is the line after it, which tells equal lines apart."""
+
     def __init__(self, path, line, text, changed, kind):
         self.path, self.line, self.text, self.changed, self.kind = path, line, text, changed, kind
+        self.following = ""
         self.verdict = None
 
     def __str__(self):
@@ -64,6 +67,10 @@ class Mutant:
                 assert lines[self.line] == self.text
                 lines[self.line] = self.changed
             (folder / path.name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def code_of(text):
+    return text.split("//")[0].strip()
 
 
 def changed_literal(text):
@@ -131,27 +138,32 @@ def places(src):
     mutants = {}
     for path in simulators.sources(src):
         found = []
-        for number, text in enumerate(path.read_text(encoding="utf-8").splitlines()):
-            if not STRUCTURE.search(text) and text.split("//")[0].strip():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number, text in enumerate(lines):
+            if not STRUCTURE.search(text) and code_of(text):
                 found += token_mutants(path, number, text)
                 found += statement_mutants(path, number, text)
+        for mutant in found:
+            mutant.following = code_of(lines[mutant.line + 1])
         mutants[path.name] = found
     return mutants
 
 
 def drawn(src, count, seed):
-    """Mutants in the order of trial: files take turns by their share of the places, none is left out."""
-    choose = random.Random(seed)
-    queues = {name: choose.sample(found, len(found)) for name, found in places(src).items() if found}
-    total = sum(map(len, queues.values()))
-    order = []
-    for name, found in queues.items():
-        order += [((i + 0.5) / len(found) - (1 / 3) / len(found) * (i == 0), name, i, m) for i, m in enumerate(found)]
-    order.sort(key=lambda entry: entry[:3])
-    first = [entry[3] for entry in order if entry[2] == 0]
-    rest = [entry[3] for entry in order if entry[2] != 0]
-    assert len(first) + len(rest) == total
-    return (first + rest)[: 2 * count]
+    """Mutants in the order of trial: files take turns by their share of the places, none is left out.
+
+    Within a file a mutant's rank is a hash of its text, so that editing one line changes nothing for the others.
+    """
+
+    def rank(mutant):
+        return hashlib.sha256(f"{seed} {mutant.text} {mutant.changed} {mutant.following}".encode()).digest()
+
+    first, rest = [], []
+    for name, found in places(src).items():
+        for i, mutant in enumerate(sorted(found, key=rank)):
+            (rest if i else first).append(((i + 0.5) / len(found), name, mutant))
+    order = sorted(first, key=lambda entry: entry[:2]) + sorted(rest, key=lambda entry: entry[:2])
+    return [mutant for _, _, mutant in order][: 2 * count]
 
 
 class Killer:
@@ -173,16 +185,8 @@ class Killer:
 
     def replay(self, src, folder):
         """None if it does not compile, else whether the messages go wrong."""
-        files = [str(f) for f in (*simulators.sources(src), *(simulators.TEST / f for f in simulators.REPLAY))]
-        build = ["iverilog", "-g2005", "-o", str(folder / "replay.vvp"), "-s", "replay", *files]
-        if subprocess.run(build, capture_output=True, check=False).returncode:
-            return None
-        command = ["vvp", "-N", str(folder / "replay.vvp"), f"+messages={self.messages}"]
-        try:
-            run = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=300, check=False)
-        except subprocess.TimeoutExpired:
-            return True
-        return run.returncode != 0 or any(f"set {n} passed: 24 " not in run.stdout for n in SETS)
+        text = simulators.icarus_replay(src, folder, self.messages, limit=300)
+        return None if text is None else "FAIL" in text or any(f"set {n} passed: 24 " not in text for n in SETS)
 
     def module_fails(self, src, folder, number, module):
         """The test of one suite that fails for one parameter set, or None."""
@@ -199,9 +203,9 @@ class Killer:
                 return f"{module}.{case.get('name')}, set {number}"
         return None
 
-    def cocotb(self, src, folder):
+    def cocotb(self, src, folder, modules):
         """The first test that fails, or None. A suite counts only if it passes without the mutation."""
-        for number, module in itertools.product(SETS, MODULES):
+        for number, module in itertools.product(SETS, modules):
             if module == "core" and number >= 2:
                 continue
             failed = self.module_fails(src, folder, number, module)
@@ -240,9 +244,8 @@ class Killer:
 
     def reason(self, mutant):
         for entry in self.listed:
-            if (entry["file"], entry["line"], entry["mutant"]) == (
-                mutant.path.name, mutant.text.split("//")[0].strip(), mutant.changed.split("//")[0].strip(),
-            ):
+            wanted = (entry["file"], entry["line"], entry["mutant"], entry.get("next", mutant.following))
+            if wanted == (mutant.path.name, code_of(mutant.text), code_of(mutant.changed), mutant.following):
                 return entry["reason"]
         return None
 
@@ -257,7 +260,7 @@ class Killer:
         if went_wrong is None:
             return mutant
         listed = self.reason(mutant)
-        killer = "replay" if went_wrong else self.cocotb(src, folder)
+        killer = "replay" if went_wrong else self.cocotb(src, folder, MODULES[:1] if listed else MODULES)
         if killer:
             mutant.verdict = (not listed, f"killed by {killer}" + (", though listed as equivalent" if listed else ""))
         elif listed:

@@ -1,8 +1,9 @@
 // All parameter sets of sm3_ahb play the same file of messages, each with a master of its own.
-`timescale 1ns / 1ps
 `default_nettype none
 
-module replay;
+module replay #(
+    parameter integer V_IN_RAM = 0
+);
 
     reg clk, rst_n;
     wire [3:0] finished, failed;
@@ -16,6 +17,7 @@ module replay;
             replay_master #(
                 .ROUNDS_PER_CYCLE(1 + i % 2),
                 .INPUT_BUFFER(i / 2),
+                .V_IN_RAM(V_IN_RAM),
                 .SEED(32'h5EED0001 + i)
             ) master (
                 .clk(clk),

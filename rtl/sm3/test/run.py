@@ -30,7 +30,7 @@ ROOT = simulators.ROOT
 
 # cocotb's modules; the core has no INPUT_BUFFER, so two of the sets are the same for it.
 COCOTB = ("vectors", "registers", "errors", "timing", "interruptions", "core")
-SUITES = COCOTB + ("random", "unknowns", "coverage", "mutations")
+SUITES = COCOTB + ("random", "unknowns", "memory", "coverage", "mutations")
 
 # In Icarus every signal starts unknown: these read whatever can be read after reset.
 UNKNOWNS = "reset_values|reserved_bits|init_while_idle|chaining_value|examples"
@@ -142,14 +142,24 @@ class Runner:
         built = time.monotonic()
         # The C++ runtime's random values for what has no reset come from the seed, too.
         text = simulators.run_replay(self.out / "replay", self.out / "messages.txt", self.options.seed)
-        print(text.strip())
+        self.count_digests(suite, text, messages)
         print(f"messages {written - started:.0f} s, build {built - written:.0f} s, run {time.monotonic() - built:.0f} s")
+
+    def count_digests(self, suite, text, messages):
+        print(text.strip())
         for number in range(4):
-            line = f"set {number} passed: {messages} digests,"
-            if line in text and "FAIL" not in text:
+            if f"set {number} passed: {messages} digests," in text and "FAIL" not in text:
                 suite.count(messages, 0)
             else:
                 suite.count(0, 1, f"set {number} has failed")
+
+    def memory(self, suite):
+        """V_IN_RAM 1: messages with their contexts, in Icarus."""
+        folder = self.out / "memory"
+        folder.mkdir(exist_ok=True)
+        stimulus.write_messages(folder / "messages.txt", 50, self.options.seed)
+        text = simulators.icarus_replay(self.src, folder, folder / "messages.txt", memory=1)
+        self.count_digests(suite, text or "FAIL: the replay does not compile", 50)
 
     def coverage(self, suite):
         files = [self.out / f"verilator-set{n}" / "coverage.dat" for n in range(4)]

@@ -56,8 +56,8 @@ def sources(src):
     return files
 
 
-def build_harness(simulator, src, folder, number=None, *, log):
-    """One build for all parameter sets, or for one; Verilator's counts lines, branches and toggles."""
+def build_harness(simulator, src, folder, number=None, memory=0, *, log):
+    """One build for all parameter sets, or for one, with V in memory or not; Verilator's counts lines, branches and toggles."""
     from cocotb_tools.runner import get_runner
 
     arguments = []
@@ -70,7 +70,7 @@ def build_harness(simulator, src, folder, number=None, *, log):
         build_dir=folder,
         timescale=TIMESCALE,
         always=True,
-        parameters={} if number is None else {"SETS": 1 << number},
+        parameters={"SETS": 15 if number is None else 1 << number, "V_IN_RAM": memory},
         log_file=log,
     )
 
@@ -109,7 +109,7 @@ def run_cocotb(simulator, build, folder, modules, number, long, pattern=None, qu
 
 def build_replay(src, folder, *, log):
     command = ["verilator", "--binary", "--timing", "-j", "2", "--coverage-line", "--coverage-toggle", *RANDOM_START]
-    command += ["-Wno-fatal", "--top-module", "replay", "-Mdir", str(folder), "-o", "replay"]
+    command += ["-Wno-fatal", "--timescale", "1ns/1ps", "--top-module", "replay", "-Mdir", str(folder), "-o", "replay"]
     command += [str(f) for f in (*sources(src), *(TEST / f for f in REPLAY))]
     with open(log, "w", encoding="ascii") as out:
         subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=True)
@@ -119,4 +119,19 @@ def run_replay(folder, messages, seed):
     command = [str(folder / "replay"), f"+messages={messages}", "+verilator+coverage+file+coverage.dat"]
     command += ["+verilator+rand+reset+2", f"+verilator+seed+{seed}"]
     run = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return run.stdout + (f"FAIL: exit status {run.returncode}\n" if run.returncode else "")
+
+
+def icarus_replay(src, folder, messages, memory=0, limit=None):
+    """None if it does not compile, else what the replay has printed."""
+    program = folder / "replay.vvp"
+    build = ["iverilog", "-g2005", "-o", str(program), "-s", "replay", f"-Preplay.V_IN_RAM={memory}"]
+    build += [str(f) for f in (*sources(src), *(TEST / f for f in REPLAY))]
+    if subprocess.run(build, capture_output=True, check=False).returncode:
+        return None
+    command = ["vvp", "-N", str(program), f"+messages={messages}"]
+    try:
+        run = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=limit, check=False)
+    except subprocess.TimeoutExpired:
+        return "FAIL: too slow\n"
     return run.stdout + (f"FAIL: exit status {run.returncode}\n" if run.returncode else "")

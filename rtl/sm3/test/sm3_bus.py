@@ -139,7 +139,7 @@ class Bus:
                 HBURST=beat.burst,
             )
 
-    async def play(self, beats, withdraw=False):
+    async def play(self, beats, withdraw=False, cycles=None):
         """Plays beats, pipelined, and gives the answers of those that transfer something from or to this slave.
 
         With `withdraw`, the beat whose address is out when ERROR's first cycle is seen becomes IDLE, and with it
@@ -150,7 +150,8 @@ class Bus:
         current, in_data, answer = next(source, None), None, None
         other = 0
         self.address(current)
-        while current is not None or in_data is not None:
+        end = None if cycles is None else self.cycle + cycles
+        while (current is not None or in_data is not None) and self.cycle != end:
             await self.tick()
             sample = int(self.dut.sample.value)
             ready, resp = sample & 1, sample >> 1 & 1

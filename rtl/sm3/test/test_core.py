@@ -28,7 +28,10 @@ class Core(Bus):
             self.done += int(self.dut.c_done.value)
             await super().tick()
             self.taken += int(self.dut.c_taken.value)
-            assert int(self.dut.c_w_count.value) == self.taken % 16, "w_count"
+            count = int(self.dut.c_w_count.value)
+            assert count == self.taken % 16, "w_count"
+            room = int(self.dut.c_w_phase.value) >= 64
+            assert int(self.dut.c_w_open.value) == (room and count == 0), "w_open"
 
     async def feed(self, words, gaps=lambda: 0):
         for word in words:
@@ -115,10 +118,11 @@ async def open_is_kept(dut):
     for delay in range(BLOCK_CYCLES + 20):
         await bus.init()
         for i in range(0, len(words), 16):
-            for _ in range(2 * BLOCK_CYCLES):
-                if int(dut.c_w_open.value):
-                    break
+            left = max(64 - int(dut.c_w_phase.value), 0)
+            for cycle in range(left):
+                assert int(dut.c_w_phase.value) == 64 - left + cycle, "w_phase"
                 await bus.tick()
+            assert i == 0 or 0 < left < BLOCK_CYCLES
             await bus.tick(delay)
             assert int(dut.c_w_open.value) == 1, "w_open fell without a word"
             for word in words[i : i + 16]:
