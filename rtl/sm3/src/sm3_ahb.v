@@ -25,7 +25,8 @@
 
 module sm3_ahb #(
     parameter ROUNDS_PER_CYCLE = 1,     // 1: 68 cycles a block; 2: 34
-    parameter INPUT_BUFFER     = 0      // 1: a queue of 16 words before the core
+    parameter INPUT_BUFFER     = 0,     // 1: a queue of 16 words before the core
+    parameter V_IN_RAM         = 0      // 1: V in lookup tables used as memory, for FPGAs
 ) (
     input  wire        HCLK,
     input  wire        HRESETn,         // asserted asynchronously
@@ -133,7 +134,7 @@ module sm3_ahb #(
     wire [31:0] reversed = {HWDATA[7:0], HWDATA[15:8], HWDATA[23:16], HWDATA[31:24]};
     wire [31:0] data     = (digest ? swap_out : swap_in) ? reversed : HWDATA;
 
-    sm3_core #(.ROUNDS_PER_CYCLE(ROUNDS_PER_CYCLE)) core (
+    sm3_core #(.ROUNDS_PER_CYCLE(ROUNDS_PER_CYCLE), .V_IN_RAM(V_IN_RAM)) core (
         .clk(HCLK), .rst_n(HRESETn), .init(init),
         .w_data(core_data), .w_valid(core_valid), .w_ready(core_ready), .w_open(core_open), .w_phase(phase),
         .w_count(core_count), .busy(core_busy), .done(core_done),

@@ -18,7 +18,8 @@
 `default_nettype none
 
 module sm3_core #(
-    parameter ROUNDS_PER_CYCLE = 1      // 1 or 2
+    parameter ROUNDS_PER_CYCLE = 1,     // 1 or 2
+    parameter V_IN_RAM         = 0      // 1: V in lookup tables used as memory, for FPGAs
 ) (
     input  wire        clk,
     input  wire        rst_n,           // asserted asynchronously; V is the IV then
@@ -65,7 +66,7 @@ module sm3_core #(
         .clk(clk), .enable(step), .first(first), .second(second), .t(t)
     );
 
-    sm3_value #(.ROUNDS_PER_CYCLE(R)) value (
+    sm3_value #(.ROUNDS_PER_CYCLE(R), .V_IN_RAM(V_IN_RAM)) value (
         .clk(clk), .rst_n(rst_n), .init(init),
         .drain(drain), .k(k), .feed(feed), .keep(feed & step),
         .tap_a(tap_a), .tap_e(tap_e), .next_a(next_a), .next_e(next_e),

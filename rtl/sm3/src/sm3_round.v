@@ -20,11 +20,11 @@ module sm3_round (
     wire [31:0] ss2 = ss1 ^ a12;
 
     wire [31:0] ff = ({32{early}} & (a ^ b ^ c)) | ({32{~early}} & ((a & b) | (a & c) | (b & c)));
-    wire [31:0] gg = (e & (f ^ ({32{early}} & ~g))) | (~e & (g ^ ({32{early}} & f)));
+    wire [31:0] gg = ({32{early}} & (e ^ f ^ g)) | ({32{~early}} & ((e & f) | (~e & g)));
 
-    assign tt1 = ff + ss2 + m;
+    assign tt1 = m + (ss2 + ff);
 
-    wire [31:0] tt2 = gg + ss1 + n;
+    wire [31:0] tt2 = n + (ss1 + gg);
     assign p0_tt2 = tt2 ^ {tt2[22:0], tt2[31:23]} ^ {tt2[14:0], tt2[31:15]};
 endmodule
 

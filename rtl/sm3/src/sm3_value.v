@@ -5,11 +5,14 @@
 // A <<< 9 (and H, G, F <<< 19, E <<< 19), the round's own rotation included. Words B, A, F, E are kept rotated like
 // that, so the XOR meets equal positions, and the result turned back is what the head of the chain takes.
 //
-// A word not given since `init` reads as the IV's: `init` needs one cycle, and the 256 flip-flops need no reset.
+// A word not given since `init` reads as the IV's: `init` needs one cycle, and the 256 flip-flops need no reset. A and E
+// share a clock gate and that mark, so do B and F, C and G, D and H: when one of them is written from outside, the
+// other takes what it reads as.
 `default_nettype none
 
 module sm3_value #(
-    parameter ROUNDS_PER_CYCLE = 1       // words of each half that a cycle of the drain takes
+    parameter ROUNDS_PER_CYCLE = 1,      // words of each half that a cycle of the drain takes
+    parameter V_IN_RAM = 0               // see sm3_words
 ) (
     input  wire        clk,
     input  wire        rst_n,
@@ -34,69 +37,59 @@ module sm3_value #(
     localparam [127:0] IV_A = {32'h002cdee7, 32'h29657292, 32'h172442d7, 32'hda8a0600};
     localparam [127:0] IV_E = {32'h85e54b79, 32'hc550b189, 32'he38dee4d, 32'hb0fb0e4e};
 
-    wire reading = access & ~v_write;
     wire writing = access & v_write;
     wire feeding = drain & feed;
-    wire write_plain  = writing & v_index[1];
-    wire write_turned = writing & ~v_index[1];
+    wire plain_a  = writing & ~v_index[2] & v_index[1];
+    wire plain_e  = writing & v_index[2] & v_index[1];
+    wire turned_a = writing & ~v_index[2] & ~v_index[1];
+    wire turned_e = writing & v_index[2] & ~v_index[1];
+
+    // Two words of one place in the halves are a pair; writing one gives the other what it reads as.
+    wire [1:0] place = drain ? k : ~v_index[1:0];
+    reg  [3:0] given;                    // pairs since `init`
 
     wire [32*R-1:0] read_a, read_e, bus_a, bus_e;
-    wire [127:0] part_a, part_e;         // each word where it is selected, else 0
 
     genvar i;
     generate
-        for (i = 0; i < 4; i = i + 1) begin : word
-            localparam [31:0] SLOT  = i / R * R;
-            localparam [31:0] INDEX = 3 - i;
-            localparam LANE = i % R;
-
-            reg [31:0] a, e;
-            reg        given_a, given_e;
-            wire turn   = drain & (k == SLOT[1:0]);
-            wire here_a = ~v_index[2] & (v_index[1:0] == INDEX[1:0]);
-            wire here_e = v_index[2] & (v_index[1:0] == INDEX[1:0]);
-            wire pick_a = turn | (reading & here_a);
-            wire pick_e = turn | (reading & here_e);
-            wire take_a = (turn & keep) | (writing & here_a);
-            wire take_e = (turn & keep) | (writing & here_e);
-
-            assign part_a[32*i +: 32] = ({32{pick_a & given_a}} & a) | ({32{pick_a & ~given_a}} & IV_A[32*i +: 32]);
-            assign part_e[32*i +: 32] = ({32{pick_e & given_e}} & e) | ({32{pick_e & ~given_e}} & IV_E[32*i +: 32]);
-
-            always @(posedge clk) begin
-                if (take_a) a <= bus_a[32*LANE +: 32];
-                if (take_e) e <= bus_e[32*LANE +: 32];
-            end
-
-            always @(posedge clk or negedge rst_n)
-                if (!rst_n) begin
-                    given_a <= 1'b0;
-                    given_e <= 1'b0;
-                end else begin
-                    given_a <= ~init & (given_a | take_a);
-                    given_e <= ~init & (given_e | take_e);
-                end
-        end
-    endgenerate
-
-    generate
-        if (R == 1) begin : one
-            assign read_a = part_a[31:0] | part_a[63:32] | part_a[95:64] | part_a[127:96];
-            assign read_e = part_e[31:0] | part_e[63:32] | part_e[95:64] | part_e[127:96];
-        end else begin : two
-            assign read_a = part_a[63:0] | part_a[127:64];
-            assign read_e = part_e[63:0] | part_e[127:64];
-        end
         for (i = 0; i < R; i = i + 1) begin : lane
-            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{write_plain}} & v_next)
-                                | ({32{write_turned}} & {v_next[22:0], v_next[31:23]});
-            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{write_plain}} & v_next)
-                                | ({32{write_turned}} & {v_next[12:0], v_next[31:13]});
+            localparam [31:0] LANE = i;
 
-            assign bus_a[32*i +: 32] = read_a[32*i +: 32] ^ add_a;
-            assign bus_e[32*i +: 32] = read_e[32*i +: 32] ^ add_e;
+            // With two lanes, the drain looks at both, access at one.
+            wire [1:0]  slot   = R == 2 ? {place[1], LANE[0]} : place;
+            wire        chosen = access & (R == 1 || place[0] == LANE[0]);
+            wire        show_a = drain | (chosen & (v_index[2] == v_write));
+            wire        show_e = drain | (chosen & (v_index[2] != v_write));
+            wire        take   = (drain & keep) | (chosen & v_write);
+            wire        known  = given[slot];
+            wire [31:0] word_a, word_e;
+
+            sm3_words #(.DEPTH(4 / R), .IN_RAM(V_IN_RAM)) words (
+                .clk(clk), .address(place[1:R-1]), .write(take),
+                .in_a(bus_a[32*i +: 32]), .in_e(bus_e[32*i +: 32]),
+                .show_a(show_a & known), .show_e(show_e & known), .out_a(word_a), .out_e(word_e)
+            );
+
+            assign read_a[32*i +: 32] = word_a | ({32{show_a & ~known}} & IV_A[32*slot +: 32]);
+            assign read_e[32*i +: 32] = word_e | ({32{show_e & ~known}} & IV_E[32*slot +: 32]);
+
+            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
+                              | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
+            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{plain_e}} & v_next)
+                              | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
+
+            assign bus_a[32*i +: 32]  = read_a[32*i +: 32] ^ add_a;
+            assign bus_e[32*i +: 32]  = read_e[32*i +: 32] ^ add_e;
             assign next_a[32*i +: 32] = {bus_a[32*i +: 9], bus_a[32*i+9 +: 23]};
             assign next_e[32*i +: 32] = {bus_e[32*i +: 19], bus_e[32*i+19 +: 13]};
+
+            integer j;
+            always @(posedge clk or negedge rst_n)
+                if (!rst_n)
+                    for (j = i; j < 4; j = j + R) given[j] <= 1'b0;
+                else
+                    for (j = i; j < 4; j = j + R)
+                        given[j] <= ~init & (given[j] | (take & (slot == j[1:0])));
         end
     endgenerate
 

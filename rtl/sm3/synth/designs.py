@@ -39,9 +39,12 @@ def _designs():
             found.append(Design(f"ahb-r{r}" + "-buffer" * b, "sm3_ahb", "src", "ahb",
                                 f"sm3_ahb, {r} round{'s' * (r > 1)} a cycle" + ", input buffer" * b,
                                 {"ROUNDS_PER_CYCLE": r, "INPUT_BUFFER": b}))
-    found.append(Design("paper", "sm3_paper", "compare", "paper", "the paper's architecture"))
+    for nested, suffix, how in ((1, "", "compression begun while words come"),
+                                (0, "-plain", "compression begun after the last word")):
+        found.append(Design("paper" + suffix, "sm3_paper", "compare", "paper",
+                            f"the paper's architecture, {how}", {"NESTED": nested}))
     found.append(Design("paper-ahb", "sm3_paper_ahb", "compare", "paper_ahb",
-                        "the paper's architecture with its AHB interface"))
+                        "the paper's architecture with its AHB-SIC", {"NESTED": 1}))
     return {design.name: design for design in found}
 
 

@@ -13,7 +13,7 @@ module monitor (
 );
     localparam IDLE = 2'd0, WRITE = 2'd1, ENCRYPT = 2'd2, READ = 2'd3;
 
-    integer cycle = 0, first = 0, completed = 0;
+    integer cycle = 0, first = 0, completed = 0, changed = 0;
     reg [1:0] before = IDLE;
     reg [255:0] registers_before = 0;
     reg loading = 0, chained = 0;
@@ -23,6 +23,11 @@ module monitor (
         before <= STATE;
         registers_before <= registers;
         if (registers !== registers_before) completed = cycle - 1;
+        if (STATE !== before) changed = cycle;
+        if (cycle - changed > 1000) begin
+            $display("error: the same STATE for 1000 cycles");
+            $finish;
+        end
         if (!rst_n) begin
             loading <= 0;
             chained <= 0;
