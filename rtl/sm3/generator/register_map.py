@@ -9,12 +9,12 @@ from systemrdl.node import RegNode
 ACCESS = {"r": "R", "w": "W", "rw": "RW"}
 
 
-def read(path):
-    """The address map in a file, elaborated with the parameters' defaults."""
+def read(path, parameters=None):
+    """The address map in a file, elaborated with these parameters, else their defaults."""
     compiler = RDLCompiler()
     try:
         compiler.compile_file(str(path))
-        return compiler.elaborate().top
+        return compiler.elaborate(parameters=parameters or {}).top
     except RDLCompileError:
         sys.exit(f"error: {path.name} does not compile")
 
