@@ -5,7 +5,8 @@
 
 Both tops (sm3_paper, sm3_paper_ahb) and both values of NESTED: the examples and painted messages of
 vectors/sm3.json, and N (default 200) random messages of one to four blocks against ref/sm3.py; a third
-of them again with words and reads that come late. Without late words every block's cycles must be those of designs.json.
+of them again with words and reads that come late. Without late words every block's cycles must be those
+of designs.json.
 Output goes to FOLDER, by default target/rtl/compare. The exit status is 0 if all is right.
 """
 
