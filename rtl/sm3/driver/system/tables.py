@@ -10,6 +10,8 @@ HEADINGS = {
     "unaligned": "stall, unaligned",
     "paper": "paper's core",
 }
+# From here on a message is long: what is done once for it does not count.
+LONG = 4096
 PARTS = ["padding", "expansion", "compression", "others"]
 
 
@@ -85,5 +87,6 @@ def text(record, cores=None):
     ]
     for core in record["cores"][:cores]:
         parts += core_tables(core)
-    parts += ["Cycles a block of a long message:", block_table(record)]
+    if sorted(by_length(record["cores"][0]))[-2] >= LONG:
+        parts += ["Cycles a block of a long message:", block_table(record)]
     return "\n\n".join(parts) + "\n"
