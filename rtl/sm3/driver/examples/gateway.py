@@ -99,7 +99,7 @@ def flow(manylane, message, core, folder):
 
     key.write_bytes(b"shared by gateway and device")
     tag = core.hmac(key.read_bytes(), message).hex()
-    if must("sum", "--hmac-key-file", key, original).split()[0] != tag:
+    if must("sum", "--hmac-key-file", key, original).split()[-1] != tag:
         sys.exit(f"error: the core's tag is {tag}")
     print(f"HMAC {tag}  by the core, as by manylane sum")
 

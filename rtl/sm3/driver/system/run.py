@@ -61,7 +61,7 @@ def main():
     print(tables.text(record))
     print(f"{output}: written")
     if options.readme:
-        put_into_readme(tables.text(record))
+        put_into_readme(tables.text(record, cores=1))
 
 
 def put_into_readme(text):

@@ -10,6 +10,8 @@ HEADINGS = {
     "unaligned": "stall, unaligned",
     "paper": "paper's core",
 }
+# From here on a message is long: what is done once for it does not count.
+LONG = 4096
 PARTS = ["padding", "expansion", "compression", "others"]
 
 
@@ -52,15 +54,39 @@ def ratio_table(core):
     return table(["bytes", *[HEADINGS[m] for m in methods]], rows)
 
 
-def text(record):
+def what(core):
+    rounds = f"{core['rounds']} round{'s' if core['rounds'] > 1 else ''} a cycle"
+    return rounds + (", input buffer" if core["buffered"] else "")
+
+
+def block_table(record):
+    """Cycles a block in the long run: from the two longest messages."""
+    methods = ["software", "software_zbb", "stall", "poll", "interrupt", "dma", "unaligned", "paper"]
+    rows = []
+    for core in record["cores"]:
+        *_, (short, less), (long, more) = by_length(core).items()
+        blocks = (long - short) / 64
+        rows.append([what(core), *[f"{(more[m] - less[m]) / blocks:.0f}" for m in methods]])
+    return table(["core", *[HEADINGS[m] for m in methods]], rows)
+
+
+def core_tables(core):
+    return [
+        f"Cycles from call to digest, {what(core)} (the paper's Fig. 12):",
+        cycles_table(core),
+        f"Software over co-design, {what(core)} (the paper: 6.8 under a block, 18.7 “in theory”):",
+        ratio_table(core),
+    ]
+
+
+def text(record, cores=None):
+    """All of it, or with the tables by length of so many cores."""
     parts = [
         "Software alone, by part (the paper's Fig. 5, on another processor: expansion and compression over 90 %):",
         profile_table(record),
     ]
-    for core in record["cores"]:
-        what = f"{core['rounds']} round{'s' if core['rounds'] > 1 else ''} a cycle"
-        what += ", input buffer" if core["buffered"] else ""
-        parts += [f"Cycles from call to digest, {what} (the paper's Fig. 12):", cycles_table(core)]
-        title = f"Software over co-design, {what} (the paper: 6.8 under a block, 18.7 “in theory”):"
-        parts += [title, ratio_table(core)]
+    for core in record["cores"][:cores]:
+        parts += core_tables(core)
+    if sorted(by_length(record["cores"][0]))[-2] >= LONG:
+        parts += ["Cycles a block of a long message:", block_table(record)]
     return "\n\n".join(parts) + "\n"

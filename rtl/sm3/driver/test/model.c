@@ -205,6 +205,7 @@ void manylane_sm3_write(volatile uint32_t *address, uint32_t value)
     } else if (offset == offsetof(sm3_t, IRQ_STATUS)) {
         m->irq_status &= ~value;
     } else if ((offset >= offsetof(sm3_t, DIN)) && (offset < offsetof(sm3_t, DIGEST))) {
+        m->mixed += (m->control & SM3__CTRL__DMA_ENABLE_bm) != 0u;
         take_word(m, value);
     } else if ((offset >= offsetof(sm3_t, DIGEST)) && (offset < sizeof(sm3_t)) && !busy(m)) {
         m->v[(offset - offsetof(sm3_t, DIGEST)) / sizeof(uint32_t)] = digest_order(m, value);

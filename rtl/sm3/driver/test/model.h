@@ -28,6 +28,7 @@ typedef struct {
     uint64_t stalls;
     uint64_t waits;
     uint64_t idle_waits; /* the wait hook was called although nothing was to come */
+    uint64_t mixed; /* words by the processor while DMA was asked for */
     uint64_t dma_blocks;
     uint64_t dma_stops;
     uint64_t initialisations;

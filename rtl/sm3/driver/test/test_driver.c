@@ -52,6 +52,7 @@ static void check_core(void)
     CHECK(core.irq_enable == 0);
     CHECK(model_is_clean(&core));
     CHECK(core.idle_waits == 0);
+    CHECK(core.mixed == 0);
     CHECK((device.mode == MANYLANE_SM3_MODE_STALL) || (core.stalls == 0));
 }
 
@@ -333,6 +334,11 @@ static void check_length_limit(void)
     CHECK(manylane_sm3_update(&device, &context, "a", 1) == MANYLANE_SM3_OK);
     CHECK(manylane_sm3_final(&device, &context, digest) == MANYLANE_SM3_OK);
     CHECK((core.words[14] == 0xFFFFFFFFu) && (core.words[15] == 0xFFFFFFF8u));
+    memset(&context, 0, sizeof context);
+    CHECK(manylane_sm3_init(&context) == MANYLANE_SM3_OK);
+    context.length = (UINT64_C(5) << 29) + 64;
+    CHECK(manylane_sm3_final(&device, &context, digest) == MANYLANE_SM3_OK);
+    CHECK((core.words[14] == 5u) && (core.words[15] == 512u));
 }
 
 /* The core is not what it should be, does not answer, or is written to by somebody else. */
@@ -447,9 +453,11 @@ static void check_modes(void)
     platform.dma_min_blocks = 3;
     CHECK(manylane_sm3_digest(&device, message, 128, digest) == MANYLANE_SM3_OK);
     CHECK(core.dma_blocks == 31);
+    CHECK(manylane_sm3_digest(&device, message, 192, digest) == MANYLANE_SM3_OK);
+    CHECK(core.dma_blocks == 34);
     CHECK(manylane_sm3_set_mode(&device, MANYLANE_SM3_MODE_POLL) == MANYLANE_SM3_OK);
     CHECK(manylane_sm3_digest(&device, message, 2000, digest) == MANYLANE_SM3_OK);
-    CHECK(core.dma_blocks == 31);
+    CHECK(core.dma_blocks == 34);
     /* What does not complete a block does not touch the core. */
     {
         manylane_sm3_context context;

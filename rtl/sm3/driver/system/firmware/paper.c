@@ -54,10 +54,12 @@ void paper_digest(const uint8_t *data, size_t length, uint8_t digest[32])
     if (padded == 128) {
         write_block(&last[0]);
     }
-    /* Before the last block's last word, but after the block before it is taken. */
+    /* To be read after the last block, and not after the one before: its second word waits until the core has
+     * taken the first, and so has done with the block before. */
     PAPER_REGISTERS[INPUT] = reversed(last[padded / 4 - 16]);
+    PAPER_REGISTERS[INPUT] = reversed(last[padded / 4 - 15]);
     PAPER_REGISTERS[CONTROL] = CONTROL_READ;
-    for (size_t i = padded / 4 - 15; i < padded / 4; i++) {
+    for (size_t i = padded / 4 - 14; i < padded / 4; i++) {
         PAPER_REGISTERS[INPUT] = reversed(last[i]);
     }
     while ((PAPER_REGISTERS[STATUS] & STATUS_WORD) == 0u) {
