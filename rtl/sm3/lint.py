@@ -16,9 +16,9 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 OUT = ROOT / "target/rtl/lint"
 # Folders of modules, each with the tops in it and the values of their parameters.
-ROUNDS = {"ROUNDS_PER_CYCLE": (1, 2)}
+CORE_PARAMETERS = {"ROUNDS_PER_CYCLE": (1, 2), "V_IN_RAM": (0, 1)}
 DESIGNS = {
-    "src": {"sm3_core": ROUNDS, "sm3_ahb": {**ROUNDS, "INPUT_BUFFER": (0, 1)}},
+    "src": {"sm3_core": CORE_PARAMETERS, "sm3_ahb": {**CORE_PARAMETERS, "INPUT_BUFFER": (0, 1)}},
     "compare": {"sm3_paper": {}, "sm3_paper_ahb": {}},
 }
 CORE = "manylane:crypto:sm3_ahb"

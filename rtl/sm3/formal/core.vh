@@ -39,7 +39,7 @@ endfunction
 wire [511:0] f_chain;
 wire [7-R:0] f_count;
 wire [31:0] f_a0, f_a1, f_a2, f_a3, f_e0, f_e1, f_e2, f_e3;
-wire f_given0, f_given1, f_given2, f_given3;
+wire [3:0] f_given;
 wire [6:0] f_at = f_count;
 // Operands of the first and of the second round.
 wire [31:0] f_1a, f_1b, f_1c, f_1m, f_1e, f_1f, f_1g, f_1n, f_1t;
@@ -203,7 +203,7 @@ generate
     for (f_i = 0; f_i < 4; f_i = f_i + 1) begin : f_value
         wire [31:0] held_a = f_i == 0 ? f_a3 : f_i == 1 ? f_a2 : f_i == 2 ? f_a1 : f_a0;
         wire [31:0] held_e = f_i == 0 ? f_e3 : f_i == 1 ? f_e2 : f_i == 2 ? f_e1 : f_e0;
-        wire given = f_i == 0 ? f_given3 : f_i == 1 ? f_given2 : f_i == 2 ? f_given1 : f_given0;
+        wire given = f_given[3-f_i];
         wire taken = f_run && drain && 3 - f_i < f_k;
         wire [31:0] V_a = f_V[32*f_i +: 32] ^ (taken ? f_S[32*f_i +: 32] : 32'd0);
         wire [31:0] V_e = f_V[32*(f_i+4) +: 32] ^ (taken ? f_S[32*(f_i+4) +: 32] : 32'd0);

@@ -59,7 +59,7 @@ def fifo(name, shown, properties):
 
 def modules(properties):
     """The modules of a design, with the properties that each gets."""
-    names = ("ahb", "buffer", "core", "control", "schedule", "expand", "constant", "value", "round", "gather")
+    names = ("ahb", "buffer", "core", "control", "schedule", "expand", "constant", "value", "words", "round", "gather")
     return {
         "modules": tuple(Module(SRC / f"sm3_{name}.v", properties.get(name, ())) for name in names),
         "includes": tuple(HERE / name for names in properties.values() for name in names),
@@ -80,9 +80,10 @@ def core(rounds):
         for operand in ("a", "b", "c", "m", "e", "f", "g", "n", "t", "early"):
             probes[f"f_{number}{operand}"] = f"\\{instance}.{operand}"
     for i in range(4):
-        probes[f"f_a{i}"] = f"\\value.word[{i}].a"
-        probes[f"f_e{i}"] = f"\\value.word[{i}].e"
-        probes[f"f_given{i}"] = f"\\value.word[{i}].given"
+        pair = f"\\value.lane[{i % rounds}].words.registers.pair[{i // rounds}]"
+        probes[f"f_a{i}"] = f"{pair}.a"
+        probes[f"f_e{i}"] = f"{pair}.e"
+    probes["f_given"] = "\\value.given"
     return Proof(
         name=f"core computes the standard's function, {plural(rounds)} a cycle",
         top="sm3_core",

@@ -7,10 +7,11 @@ BUS = {"vendor": "amba.com", "library": "AMBA3", "version": "r2p0_0"}
 # Ports that carry the bus; the names are the standard's, but for the select.
 SELECT = {"HSEL": "HSELx"}
 # Legal values of the parameters beside the default.
-CHOICES = {"ROUNDS_PER_CYCLE": ("1", "2"), "INPUT_BUFFER": ("0", "1")}
+CHOICES = {"ROUNDS_PER_CYCLE": ("1", "2"), "INPUT_BUFFER": ("0", "1"), "V_IN_RAM": ("0", "1")}
 MEANINGS = {
     "ROUNDS_PER_CYCLE": "Rounds of the compression in a clock cycle: 68 or 34 cycles a block.",
     "INPUT_BUFFER": "1: a block can be written while the core has no room for it yet.",
+    "V_IN_RAM": "1: V lies in memories with asynchronous reading, for FPGAs that have them.",
 }
 
 
