@@ -10,6 +10,7 @@ mod licences;
 mod needs;
 mod objcode;
 mod readme;
+mod rtl;
 mod steps;
 mod suite;
 mod sum_bench;
@@ -65,6 +66,8 @@ enum Task {
     Dudect(constant_time::DudectOptions),
     /// The library's tests that take minutes, optimised: every form of a hundred thousand keys.
     Long,
+    /// The SM3 core in Verilog: its tools, checks, proofs and measurements.
+    Rtl(rtl::Options),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -89,6 +92,7 @@ fn main() -> ExitCode {
         Task::Objcode(options) => objcode::run(&options),
         Task::Dudect(options) => constant_time::dudect(&options),
         Task::Long => suite::long(),
+        Task::Rtl(options) => return rtl::run(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

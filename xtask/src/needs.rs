@@ -20,6 +20,8 @@ enum Probe {
     Library(&'static str),
     /// A file.
     File(&'static str),
+    /// A module of Python's.
+    Module(&'static str),
 }
 
 const fn program(name: &'static str, packages: &'static [&'static str]) -> Need {
@@ -75,10 +77,44 @@ const AMD: [Need; 7] = [
     },
 ];
 
-/// Sees to it that everything is there, by installing it if that is allowed and possible.
+/// For the hardware: simulators and assemblers of a flow whose other tools come from Python's
+/// registry (`rtl/sm3/requirements.txt`), a compiler for the RV32 system, a 180 nm library.
+const RTL: [Need; 11] = [
+    program("python3", &["python3"]),
+    Need { probe: Probe::Module("ensurepip"), packages: &["python3-venv"] },
+    program("gcc", &["gcc", "libc6-dev"]),
+    program("g++", &["g++"]),
+    program("make", &["make"]),
+    program("perl", &["perl"]),
+    program("iverilog", &["iverilog"]),
+    program("sta", &["opensta"]),
+    program("riscv64-unknown-elf-gcc", &["gcc-riscv64-unknown-elf"]),
+    Need {
+        probe: Probe::File("/usr/lib/picolibc/riscv64-unknown-elf/include/stdint.h"),
+        packages: &["picolibc-riscv64-unknown-elf"],
+    },
+    Need {
+        probe: Probe::File("/usr/share/qflow/tech/osu018/osu018_stdcells.lib"),
+        packages: &["qflow-tech-osu018"],
+    },
+];
+
+/// Sees to it that everything is there that the tests need.
 pub(crate) fn provide(install: bool) -> Result {
     let arm: &[Need] = if cfg!(target_arch = "aarch64") { &[] } else { &ARM };
-    let needs = || NATIVE.iter().chain(&AMD).chain(arm);
+    let needs: Vec<&Need> = NATIVE.iter().chain(&AMD).chain(arm).collect();
+    provide_all(&needs, install)?;
+    components()
+}
+
+/// Sees to it that everything is there that the hardware's flow needs from the system.
+pub(crate) fn provide_rtl(install: bool) -> Result {
+    provide_all(&RTL.iter().collect::<Vec<_>>(), install)
+}
+
+/// Installs what is missing if that is allowed and possible.
+fn provide_all(all: &[&Need], install: bool) -> Result {
+    let needs = || all.iter().copied();
     let missing: Vec<&Need> = needs().filter(|need| !need.probe.is_there()).collect();
     if !missing.is_empty() && install {
         let packages: Vec<_> = missing.iter().flat_map(|need| need.packages).copied().collect();
@@ -88,7 +124,7 @@ pub(crate) fn provide(install: bool) -> Result {
     if !still.is_empty() {
         return Err(list(&still));
     }
-    components()
+    Ok(())
 }
 
 /// rustfmt and clippy belong to the compiler's own distribution.
@@ -109,6 +145,7 @@ fn list(missing: &[&Need]) -> String {
             Probe::Program(name) => format!("the program {name}"),
             Probe::Library(name) => format!("the library {name}"),
             Probe::File(path) => path.into(),
+            Probe::Module(name) => format!("Python's module {name}"),
         };
         lines.push(format!("  {what} (Debian: {})", need.packages.join(" ")));
     }
@@ -155,6 +192,11 @@ impl Probe {
                 cache.is_ok_and(|out| String::from_utf8_lossy(&out.stdout).contains(name))
             }
             Probe::File(path) => Path::new(path).exists(),
+            Probe::Module(name) => {
+                let import = format!("import {name}");
+                let out = Command::new("python3").args(["-c", &import]).output();
+                out.is_ok_and(|out| out.status.success())
+            }
         }
     }
 }
@@ -178,5 +220,7 @@ mod tests {
         assert!(Probe::Library("libc.so.6").is_there());
         assert!(!Probe::Library("libnosuchthing.so.1").is_there());
         assert!(!Probe::File("/no/such/file").is_there());
+        assert!(Probe::Module("json").is_there());
+        assert!(!Probe::Module("no_such_module").is_there());
     }
 }

@@ -6,6 +6,7 @@
 mod block;
 mod block_gpu;
 mod gpu;
+mod rtl;
 mod sha3;
 mod sm2;
 
@@ -90,6 +91,8 @@ fn table_of(table: &str, folder: &Path) -> Result<String> {
         "sha3-grid" => sha3::grid(&read("summary.json")?),
         "sha3-slides" => sha3::slides(&read("summary.json")?),
         "sha3-gpu" => sha3::kernels(&read("summary.json")?),
+        "rtl-cells" => rtl::cells(&read("synth.json")?),
+        "rtl-system" => rtl::system(&read("system.json")?),
         "sum" => sum(&read("sum.json")?),
         _ => Err(format!("no table is called {table}")),
     }

@@ -133,6 +133,19 @@ impl Steps {
 
     /// Prints all steps, the machines that were not run, and last the line that counts.
     pub(crate) fn close(self, not_run: &[String]) -> ExitCode {
+        let machines = match not_run {
+            [] => "none".to_owned(),
+            _ => not_run.join(", "),
+        };
+        self.close_with(Some(&machines))
+    }
+
+    /// The same for steps that know nothing of machines.
+    pub(crate) fn close_alone(self) -> ExitCode {
+        self.close_with(None)
+    }
+
+    fn close_with(self, not_run: Option<&str>) -> ExitCode {
         let mut total = Count::default();
         println!("\n  seconds   passed   failed  step");
         for step in &self.done {
@@ -152,9 +165,8 @@ impl Steps {
             println!("skipped: {skipped}");
         }
         total.skipped += self.skipped.len() as u64;
-        match not_run {
-            [] => println!("machines not run: none"),
-            _ => println!("machines not run: {}", not_run.join(", ")),
+        if let Some(machines) = not_run {
+            println!("machines not run: {machines}");
         }
         let skipped = match total.skipped {
             0 => String::new(),

@@ -169,8 +169,11 @@ pub(super) fn errors(files: &Files) -> Vec<String> {
 fn is_written_here(path: &str) -> bool {
     let kind = path.rsplit('.').next().unwrap_or_default();
     let recorded = path.starts_with("bench/runs/");
-    ["c", "h", "json", "md", "py", "rs", "sh", "toml", "yml"].contains(&kind) && !recorded
-        || path == ".ci/run"
+    let kinds = [
+        "c", "core", "h", "json", "json5", "ld", "md", "py", "rdl", "rs", "s", "sh", "tcl", "toml",
+        "v", "vh", "yml",
+    ];
+    kinds.contains(&kind) && !recorded || path == ".ci/run"
 }
 
 fn blanks(path: &str, text: &str, errors: &mut Vec<String>) {
@@ -203,7 +206,7 @@ fn local_paths(path: &str, text: &str, errors: &mut Vec<String>) {
 
 fn length(path: &str, text: &str, errors: &mut Vec<String>) {
     let lines = text.lines().count();
-    let source = path.ends_with(".rs") || path.ends_with(".py");
+    let source = [".py", ".rs", ".v"].iter().any(|kind| path.ends_with(kind));
     if source && lines > MAX_LINES {
         errors.push(format!("{path}: {lines} lines, more than {MAX_LINES}"));
     }
@@ -489,6 +492,7 @@ mod tests {
     fn long_files_are_caught() {
         assert!(planted("crates/a/src/b.rs", &"x();\n".repeat(MAX_LINES + 1)).contains("lines"));
         assert!(planted("ref/b.py", &"x()\n".repeat(MAX_LINES + 1)).contains("lines"));
+        assert!(planted("rtl/b.v", &"wire x;\n".repeat(MAX_LINES + 1)).contains("lines"));
         assert!(planted("ARCHITECTURE.md", &"x\n".repeat(MAX_MAP_LINES + 1)).contains("lines"));
     }
 
