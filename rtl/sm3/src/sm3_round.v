@@ -22,9 +22,9 @@ module sm3_round (
     wire [31:0] ff = ({32{early}} & (a ^ b ^ c)) | ({32{~early}} & ((a & b) | (a & c) | (b & c)));
     wire [31:0] gg = ({32{early}} & (e ^ f ^ g)) | ({32{~early}} & ((e & f) | (~e & g)));
 
-    assign tt1 = m + (ss2 + ff);
+    assign tt1 = ff + ss2 + m;
 
-    wire [31:0] tt2 = n + (ss1 + gg);
+    wire [31:0] tt2 = gg + ss1 + n;
     assign p0_tt2 = tt2 ^ {tt2[22:0], tt2[31:23]} ^ {tt2[14:0], tt2[31:15]};
 endmodule
 
