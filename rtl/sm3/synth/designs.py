@@ -1,6 +1,6 @@
 """The designs that are measured; every script of this folder treats them alike."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 RTL = Path(__file__).resolve().parent.parent
@@ -15,6 +15,10 @@ class Design:
     port: str
     what: str
     parameters: dict = field(default_factory=dict, hash=False)
+    fpga: dict = field(default_factory=dict, hash=False)  # parameters besides, for FPGA targets
+
+    def for_fpga(self):
+        return replace(self, parameters={**self.parameters, **self.fpga})
 
     def files(self):
         found = sorted((RTL / self.folder).glob("*.v"))
@@ -33,12 +37,12 @@ class Design:
 
 def _designs():
     found = [Design(f"core-r{r}", "sm3_core", "src", "core", f"sm3_core, {r} round{'s' * (r > 1)} a cycle",
-                    {"ROUNDS_PER_CYCLE": r}) for r in (1, 2)]
+                    {"ROUNDS_PER_CYCLE": r}, {"V_IN_RAM": 1}) for r in (1, 2)]
     for r in (1, 2):
         for b in (0, 1):
             found.append(Design(f"ahb-r{r}" + "-buffer" * b, "sm3_ahb", "src", "ahb",
                                 f"sm3_ahb, {r} round{'s' * (r > 1)} a cycle" + ", input buffer" * b,
-                                {"ROUNDS_PER_CYCLE": r, "INPUT_BUFFER": b}))
+                                {"ROUNDS_PER_CYCLE": r, "INPUT_BUFFER": b}, {"V_IN_RAM": 1}))
     for nested, suffix, how in ((1, "", "compression begun while words come"),
                                 (0, "-plain", "compression begun after the last word")):
         found.append(Design("paper" + suffix, "sm3_paper", "compare", "paper",

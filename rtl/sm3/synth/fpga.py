@@ -35,12 +35,15 @@ def xilinx7(design, folder):
     def total(pattern):
         return sum(n for kind, n in kinds.items() if re.fullmatch(pattern, kind))
     result = {f"lut{i}": kinds.get(f"LUT{i}", 0) for i in range(1, 7)}
-    result.update(lut=total(r"LUT[1-6]"), srl=total(r"SRL.*"), ff=total(r"FD[RSCP]E(_1)?"),
+    # Memory in LUTs: a RAM32M is four of them, a RAM32X1D two.
+    ram = 4 * total(r"RAM(32M|64M)") + 2 * total(r"RAM(32|64)X1D")
+    result.update(ram_lut=ram, lut=total(r"LUT[1-6]"), srl=total(r"SRL.*"), ff=total(r"FD[RSCP]E(_1)?"),
                   carry4=kinds.get("CARRY4", 0), muxf=total(r"MUXF[78]"))
-    left = {k for k in kinds if not re.fullmatch(r"LUT[1-6]|SRL.*|FD[RSCP]E(_1)?|CARRY4|MUXF[78]|BUFG|INV", k)}
+    left = {k for k in kinds if not re.fullmatch(r"LUT[1-6]|SRL.*|FD[RSCP]E(_1)?|CARRY4|MUXF[78]|BUFG|INV|RAM(32|64)(M|X1D)",
+                                             k)}
     if left:
         raise yosys.YosysError(f"{design.name}: xc7 cells not counted: {', '.join(sorted(left))}")
-    result["lut"] += kinds.get("INV", 0)
+    result["lut"] += kinds.get("INV", 0) + ram
     result["lut_srl"] = result["lut"] + result["srl"]
     return result
 

@@ -146,7 +146,7 @@ def submit(options, libraries, pool):
                     standard_cells, DESIGNS[name], target, script, library, shared, options)))
     for target, make in (("ecp5", ecp5), ("xc7", xilinx7)):
         if target in options.target:
-            jobs += [(f"{name} {target}", pool.submit(make, DESIGNS[name], options)) for name in options.design]
+            jobs += [(f"{name} {target}", pool.submit(make, DESIGNS[name].for_fpga(), options)) for name in options.design]
     return jobs
 
 
