@@ -48,7 +48,7 @@ def check(files, src, exclusions):
                 counts[place] += count
     entries = tomllib.loads(exclusions.read_text(encoding="utf-8")).get("excluded", [])
     lines = {p: pathlib.Path(p).read_text(encoding="utf-8").splitlines() for p in {place[1] for place in counts}}
-    used, missed, total = set(), collections.defaultdict(list), collections.Counter()
+    used, missed, total = set(), collections.defaultdict(collections.Counter), collections.Counter()
     for place, count in sorted(counts.items()):
         line = lines[place[1]][place[2] - 1]
         if count == 0:
@@ -56,16 +56,16 @@ def check(files, src, exclusions):
             if reasons:
                 used.update(reasons)
                 continue
-            missed[place[0]].append(f"  {pathlib.Path(place[1]).name}:{place[2]}: {place[4]}: {line.strip()}")
+            missed[place[0]][f"  {pathlib.Path(place[1]).name}:{place[2]}: {line.strip()}"] += 1
         total[place[0]] += 1
     text, passed, failed = [], 0, 0
     for kind, target in TARGETS.items():
-        hit = total[kind] - len(missed[kind])
+        hit = total[kind] - sum(missed[kind].values())
         share = 100.0 * hit / total[kind] if total[kind] else 0.0
         met = share >= target
         passed, failed = passed + met, failed + (not met)
         text.append(f"{kind}: {hit} of {total[kind]}, {share:.2f} % (target {target:g} %){'' if met else ': MISSED'}")
-        text += missed[kind]
+        text += [f"{where}: {count} missed" for where, count in missed[kind].items()]
     for i, entry in enumerate(entries):
         if i not in used:
             failed += 1
