@@ -35,14 +35,16 @@ def main():
     TARGET.mkdir(parents=True, exist_ok=True)
     vectors = TARGET / "vectors.txt"
     vectors.write_text("\n".join(lines_of_vectors()) + "\n", encoding="utf-8")
-    check("gcc", "sanitized", SANITIZERS, vectors)
-    check("gcc", "reversing", [*SANITIZERS, "-DMANYLANE_SM3_SWAP=0"], vectors)
+    passed = check("gcc", "sanitized", SANITIZERS, vectors)
+    passed += check("gcc", "reversing", [*SANITIZERS, "-DMANYLANE_SM3_SWAP=0"], vectors)
     compile_alone("gcc")
     if not options.quick:
-        check("gcc", "optimised", ["-O3"], vectors)
-        check("clang", "optimised", ["-O2"], vectors)
+        passed += check("gcc", "optimised", ["-O3"], vectors)
+        passed += check("clang", "optimised", ["-O2"], vectors)
         compile_alone("clang")
-    covered(vectors)
+    passed += covered(vectors)
+    # What fails ends the program.
+    print(f"{passed} passed, 0 failed")
 
 
 def run(command, folder=TARGET):
@@ -56,9 +58,15 @@ def run(command, folder=TARGET):
 
 
 def check(compiler, name, options, vectors):
+    """The number of vectors, all right."""
     program = TARGET / f"{compiler}-{name}"
     run([compiler, *WARNINGS, *options, *IO_HEADER, *SOURCES, "-o", program])
-    print(f"{compiler} {name}: {run([program, vectors]).strip()}")
+    said = run([program, vectors]).strip()
+    print(f"{compiler} {name}: {said}")
+    count = int(said.split()[0])
+    if count != len(vectors.read_text(encoding="utf-8").splitlines()):
+        sys.exit(f"error: {compiler} {name}: not all vectors were tried")
+    return count
 
 
 def compile_alone(compiler):
@@ -73,13 +81,14 @@ def compile_alone(compiler):
 
 
 def covered(vectors):
-    """Every line of the driver is run by the tests."""
+    """Every line of the driver is run by the tests: the number of its files."""
     folder = TARGET / "coverage"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     run(["gcc", *WARNINGS, "-O0", "--coverage", *IO_HEADER, *SOURCES, "-o", "covered"], folder)
     run([folder / "covered", vectors], folder)
-    for source in sorted(DRIVER.glob("*.c")):
+    sources = sorted(DRIVER.glob("*.c"))
+    for source in sources:
         report = run(["gcov", "--object-directory", folder, f"covered-{source.stem}.gcda"], folder)
         text = (folder / f"{source.name}.gcov").read_text(encoding="utf-8")
         missed = [line.split(":", 2)[1].strip() for line in text.splitlines() if line.lstrip().startswith("#####")]
@@ -87,6 +96,7 @@ def covered(vectors):
         if missed or share is None:
             sys.exit(f"error: {source.name}: lines {', '.join(missed)} are not run by the tests")
         print(f"{source.name}: {share[2]} lines, all run")
+    return len(sources)
 
 
 def painted(start, length):
