@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     Result, amd, arm, cargo, constant_time, emulated, kernels, licences, needs, objcode, output_of,
-    readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
+    readme, root, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
@@ -153,7 +153,6 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     steps.check("kernels for NVIDIA's GPUs: registers, no spill", kernels::assemble);
     constant_time::steps(&mut steps, &machines);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
-    rtl::steps(&mut steps, !options.no_install);
 
     let not_run: Vec<String> =
         machines.iter().map(|m| m.name.clone()).filter(|name| !ran.contains(name)).collect();
