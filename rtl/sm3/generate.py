@@ -30,7 +30,8 @@ def main():
     options = parser.parse_args()
 
     stale = []
-    for path, text in outputs().items():
+    files = outputs()
+    for path, text in files.items():
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
         if options.check:
@@ -41,6 +42,8 @@ def main():
             print(f"{path.relative_to(HERE)}: written anew")
     if options.html:
         peakrdl("html", "-o", options.html, "--title", "SM3 hash core")
+    if options.check:
+        print(f"{len(files) - len(stale)} passed, {len(stale)} failed")
     if stale:
         sys.exit(f"error: {', '.join(stale)}: not what the source says; run generate.py")
 

@@ -120,15 +120,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Task::System => counted(&mut steps, install, &[SYSTEM]),
         Task::Synth => counted(&mut steps, install, &[SYNTH]),
         Task::Tables => single(&mut steps, install, "synth/tables.py"),
-        Task::Ci => self::steps(&mut steps, install),
+        Task::Ci => counted(&mut steps, install, &CI),
         Task::All => counted(&mut steps, install, &ALL),
     }
     steps.close_alone()
-}
-
-/// The steps of CI.
-pub(crate) fn steps(steps: &mut Steps, install: bool) {
-    counted(steps, install, &CI);
 }
 
 /// Runs programs that close with the number of tests that passed and failed.
