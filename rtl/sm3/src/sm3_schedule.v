@@ -35,7 +35,7 @@ module sm3_schedule #(
     endgenerate
 
     always @(posedge clk)
-        if (shift) inverted <= {~(({32*R{load}} & unit) | ({32*R{~load}} & expanded)), inverted[511:32*R]};
+        if (shift) inverted <= ~{({32*R{load}} & unit) | ({32*R{~load}} & expanded), chain[511:32*R]};
 endmodule
 
 `default_nettype wire
