@@ -186,8 +186,8 @@ module sm3_ahb #(
 
     assign IRQ = |(irq_status & irq_enable);
 
-    // Reads. Nothing of V appears while the core is busy.
-    wire        registers = ~digest & ~din;
+    // Reads. An ERROR response shows 0; nothing of V appears while the core is busy.
+    wire        registers = ~digest & ~din & ~wrong;
     wire [31:0] v_turned  = {v_data[7:0], v_data[15:8], v_data[23:16], v_data[31:24]};
 
     assign HRDATA = ({32{digest & ~busy & ~swap_out}} & v_data)
