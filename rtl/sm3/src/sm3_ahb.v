@@ -186,12 +186,13 @@ module sm3_ahb #(
 
     assign IRQ = |(irq_status & irq_enable);
 
-    // Reads. Nothing of V appears while the core is busy.
-    wire        registers = ~digest & ~din;
+    // Reads. An ERROR response shows 0; nothing of V appears while the core is busy.
+    wire        registers = ~digest & ~din & ~wrong;
+    wire        of_digest = digest & ~bad & ~failed;        // busy may have fallen since the first cycle
     wire [31:0] v_turned  = {v_data[7:0], v_data[15:8], v_data[23:16], v_data[31:24]};
 
-    assign HRDATA = ({32{digest & ~busy & ~swap_out}} & v_data)
-                  | ({32{digest & ~busy & swap_out}} & v_turned)
+    assign HRDATA = ({32{of_digest & ~swap_out}} & v_data)
+                  | ({32{of_digest & swap_out}} & v_turned)
                   | ({32{registers & (index == 3'd0)}} & ID)
                   | ({32{registers & (index == 3'd1)}} & VERSION)
                   | ({32{registers & (index == 3'd2)}} & {16'd0, dma_early, 4'd0, dma_enable, swap_out, swap_in, 1'b0})

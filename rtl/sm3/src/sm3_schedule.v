@@ -1,6 +1,9 @@
 // The message schedule: one chain of 16 words, in cycle i from W[iR] (lowest bits) to W[iR+15], R = ROUNDS_PER_CYCLE.
 // New words enter at the top alone, expanded or of the next block, so no word needs a loading multiplexer. No reset:
 // what was in the chain before a block has left it when the block's round 0 comes.
+//
+// The flip-flops hold the words inverted: expansion keeps that, being an XOR of eleven bits, and a word that is to be
+// 0 at times (sm3_core: bare) then costs a NOR a bit.
 `default_nettype none
 
 module sm3_schedule #(
@@ -15,7 +18,8 @@ module sm3_schedule #(
 );
     localparam R = ROUNDS_PER_CYCLE;
 
-    reg  [511:0] chain;
+    reg  [511:0] inverted;
+    wire [511:0] chain = ~inverted;
     wire [32*R-1:0] expanded;
 
     genvar i;
@@ -31,7 +35,7 @@ module sm3_schedule #(
     endgenerate
 
     always @(posedge clk)
-        if (shift) chain <= {({32*R{load}} & unit) | ({32*R{~load}} & expanded), chain[511:32*R]};
+        if (shift) inverted <= ~{({32*R{load}} & unit) | ({32*R{~load}} & expanded), chain[511:32*R]};
 endmodule
 
 `default_nettype wire

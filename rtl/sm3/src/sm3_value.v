@@ -48,7 +48,7 @@ module sm3_value #(
     wire [1:0] place = drain ? k : ~v_index[1:0];
     reg  [3:0] given;                    // pairs since `init`
 
-    wire [32*R-1:0] read_a, read_e, bus_a, bus_e;
+    wire [32*R-1:0] read_a, read_e, fed_a, fed_e, bus_a, bus_e;
 
     genvar i;
     generate
@@ -91,15 +91,26 @@ module sm3_value #(
             assign read_a[32*i +: 32] = word_a | iv_a;
             assign read_e[32*i +: 32] = word_e | iv_e;
 
-            wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
-                              | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
-            wire [31:0] add_e = ({32{feeding}} & tap_e[32*i +: 32]) | ({32{plain_e}} & v_next)
-                              | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
+            // The word written from outside reads as 0 here. In standard cells it joins the state's words before the
+            // XOR, which is smallest; with a memory it comes after, where six inputs of a lookup table suffice.
+            wire [31:0] put_a = ({32{plain_a}} & v_next) | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
+            wire [31:0] put_e = ({32{plain_e}} & v_next) | ({32{turned_e}} & {v_next[12:0], v_next[31:13]});
+            wire [31:0] add_a = {32{feeding}} & tap_a[32*i +: 32];
+            wire [31:0] add_e = {32{feeding}} & tap_e[32*i +: 32];
 
-            assign bus_a[32*i +: 32]  = read_a[32*i +: 32] ^ add_a;
-            assign bus_e[32*i +: 32]  = read_e[32*i +: 32] ^ add_e;
-            assign next_a[32*i +: 32] = {bus_a[32*i +: 9], bus_a[32*i+9 +: 23]};
-            assign next_e[32*i +: 32] = {bus_e[32*i +: 19], bus_e[32*i+19 +: 13]};
+            if (V_IN_RAM != 0) begin : late
+                assign fed_a[32*i +: 32] = read_a[32*i +: 32] ^ add_a;
+                assign fed_e[32*i +: 32] = read_e[32*i +: 32] ^ add_e;
+                assign bus_a[32*i +: 32] = fed_a[32*i +: 32] | put_a;
+                assign bus_e[32*i +: 32] = fed_e[32*i +: 32] | put_e;
+            end else begin : soon
+                assign fed_a[32*i +: 32] = read_a[32*i +: 32] ^ (add_a | put_a);
+                assign fed_e[32*i +: 32] = read_e[32*i +: 32] ^ (add_e | put_e);
+                assign bus_a[32*i +: 32] = fed_a[32*i +: 32];
+                assign bus_e[32*i +: 32] = fed_e[32*i +: 32];
+            end
+            assign next_a[32*i +: 32] = {fed_a[32*i +: 9], fed_a[32*i+9 +: 23]};
+            assign next_e[32*i +: 32] = {fed_e[32*i +: 19], fed_e[32*i+19 +: 13]};
 
             always @(posedge clk or negedge rst_n)
                 if (!rst_n)
@@ -110,9 +121,11 @@ module sm3_value #(
         end
     endgenerate
 
-    // One word of one half is selected, all others are 0: OR replaces selection.
-    wire [31:0] word_a = read_a[31:0] | read_a[32*R-1 -: 32];
-    wire [31:0] word_e = read_e[31:0] | read_e[32*R-1 -: 32];
+    // One word of one half is selected, all others are 0: OR replaces selection. Outside the drain nothing is added.
+    wire [32*R-1:0] seen_a = V_IN_RAM != 0 ? fed_a : read_a;
+    wire [32*R-1:0] seen_e = V_IN_RAM != 0 ? fed_e : read_e;
+    wire [31:0] word_a = seen_a[31:0] | seen_a[32*R-1 -: 32];
+    wire [31:0] word_e = seen_e[31:0] | seen_e[32*R-1 -: 32];
     wire [31:0] plain  = word_a | word_e;
     wire [31:0] turned = {word_a[8:0], word_a[31:9]} | {word_e[18:0], word_e[31:19]};
 
