@@ -61,17 +61,35 @@ module sm3_value #(
             wire        show_a = drain | (chosen & (v_index[2] == v_write));
             wire        show_e = drain | (chosen & (v_index[2] != v_write));
             wire        take   = (drain & keep) | (chosen & v_write);
-            wire        known  = given[slot];
+            wire [4/R-1:0] known;
             wire [31:0] word_a, word_e;
+            reg  [31:0] iv_a, iv_e;
+            integer     j, n;
+
+            if (R == 1) begin : all
+                assign known = given;
+            end else begin : half
+                assign known = {given[i+2], given[i]};
+            end
 
             sm3_words #(.DEPTH(4 / R), .IN_RAM(V_IN_RAM)) words (
                 .clk(clk), .address(place[1:R-1]), .write(take),
                 .in_a(bus_a[32*i +: 32]), .in_e(bus_e[32*i +: 32]),
-                .show_a(show_a & known), .show_e(show_e & known), .out_a(word_a), .out_e(word_e)
+                .show_a(show_a), .show_e(show_e), .known(known), .out_a(word_a), .out_e(word_e)
             );
 
-            assign read_a[32*i +: 32] = word_a | ({32{show_a & ~known}} & IV_A[32*slot +: 32]);
-            assign read_e[32*i +: 32] = word_e | ({32{show_e & ~known}} & IV_E[32*slot +: 32]);
+            // Each pair's own mark beside its own place: no selection before another on the way to the state.
+            always @* begin
+                iv_a = 32'd0;
+                iv_e = 32'd0;
+                for (j = i; j < 4; j = j + R) begin
+                    iv_a = iv_a | ({32{show_a & (slot == j[1:0]) & ~given[j]}} & IV_A[32*j +: 32]);
+                    iv_e = iv_e | ({32{show_e & (slot == j[1:0]) & ~given[j]}} & IV_E[32*j +: 32]);
+                end
+            end
+
+            assign read_a[32*i +: 32] = word_a | iv_a;
+            assign read_e[32*i +: 32] = word_e | iv_e;
 
             wire [31:0] add_a = ({32{feeding}} & tap_a[32*i +: 32]) | ({32{plain_a}} & v_next)
                               | ({32{turned_a}} & {v_next[22:0], v_next[31:23]});
@@ -83,13 +101,12 @@ module sm3_value #(
             assign next_a[32*i +: 32] = {bus_a[32*i +: 9], bus_a[32*i+9 +: 23]};
             assign next_e[32*i +: 32] = {bus_e[32*i +: 19], bus_e[32*i+19 +: 13]};
 
-            integer j;
             always @(posedge clk or negedge rst_n)
                 if (!rst_n)
-                    for (j = i; j < 4; j = j + R) given[j] <= 1'b0;
+                    for (n = i; n < 4; n = n + R) given[n] <= 1'b0;
                 else
-                    for (j = i; j < 4; j = j + R)
-                        given[j] <= ~init & (given[j] | (take & (slot == j[1:0])));
+                    for (n = i; n < 4; n = n + R)
+                        given[n] <= ~init & (given[n] | (take & (slot == n[1:0])));
         end
     endgenerate
 

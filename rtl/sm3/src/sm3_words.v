@@ -14,6 +14,7 @@ module sm3_words #(
     input  wire        write,
     input  wire [31:0] in_a, in_e,
     input  wire        show_a, show_e,
+    input  wire [DEPTH-1:0] known,      // a pair not known is not shown
     output wire [31:0] out_a, out_e
 );
     genvar i;
@@ -28,8 +29,8 @@ module sm3_words #(
                     e[address] <= in_e;
                 end
 
-            assign out_a = {32{show_a}} & a[address];
-            assign out_e = {32{show_e}} & e[address];
+            assign out_a = {32{show_a & known[address]}} & a[address];
+            assign out_e = {32{show_e & known[address]}} & e[address];
         end else begin : registers
             wire [31:0] or_a [0:DEPTH];
             wire [31:0] or_e [0:DEPTH];
@@ -48,8 +49,8 @@ module sm3_words #(
                         e <= in_e;
                     end
 
-                assign or_a[i+1] = or_a[i] | ({32{show_a & here}} & a);
-                assign or_e[i+1] = or_e[i] | ({32{show_e & here}} & e);
+                assign or_a[i+1] = or_a[i] | ({32{show_a & here & known[i]}} & a);
+                assign or_e[i+1] = or_e[i] | ({32{show_e & here & known[i]}} & e);
             end
             assign out_a = or_a[DEPTH];
             assign out_e = or_e[DEPTH];
