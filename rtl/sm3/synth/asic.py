@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import chains
+import limits
 import yosys
 
 HERE = Path(__file__).resolve().parent
@@ -30,7 +31,7 @@ class Recipe:
 
     @property
     def name(self):
-        return f"{self.adder.lower()}-{self.spare.lower()}-{self.target_ps}-{self.gate_from}"
+        return f"{self.abc}-{self.adder.lower()}-{self.spare.lower()}-{self.target_ps}-{self.gate_from}"
 
 
 # Every design is mapped by every recipe of a script; `area` keeps the smallest that meets FLOOR_MHZ;
@@ -39,6 +40,7 @@ class Recipe:
 SPEED_MARGIN = 0.97
 SCRIPTS = {
     "area": [
+        Recipe("FULL_ADDER", "FULL_ADDER", "area-buffers", 27000, 3),
         Recipe("FULL_ADDER", "FULL_ADDER", "area", 27000, 3),
         Recipe("RIPPLE", "RIPPLE", "area", 27000, 3),
     ],
@@ -48,6 +50,11 @@ SCRIPTS = {
         Recipe("SKLANSKY", "BRENT_KUNG", "speed", 3300, 3),
     ],
 }
+
+
+def output_load(library):
+    """What an output drives: four of the smallest NANDs, in the library's unit."""
+    return 4 * library.nand2.capacitance(library.nand2.inputs[0])
 
 
 def prepare_library(library, folder):
@@ -62,7 +69,7 @@ def prepare_library(library, folder):
     library.write(folder / "lib.lib", mappable)
     library.write(folder / "abc.lib",
                   lambda c: c.combinational and len(c.outputs) == 1 and c.inputs)
-    load = 4 * library.nand2.capacitance(library.nand2.inputs[0]) * library.farad
+    load = output_load(library) * library.farad
     (folder / "constr").write_text(
         f"set_driving_cell {library.buffer().name}\nset_load {load * 1e15:.3f}\n")
     adder = library.full_adder()
@@ -102,10 +109,10 @@ def gate_clocks(library, gate_from):
             f" -min_net_size {gate_from}", "opt -nosdff -nodffe"]
 
 
-def words_commands(library, recipe):
-    """Clock gates, and additions in carry-save form: the netlist that chains.py looks at."""
-    return gate_clocks(library, recipe.gate_from) + ["maccmap", "opt_clean", "write_rtlil words.il",
-                                                     "write_json words.json"]
+def words_commands(design, library, recipe):
+    """Clock gates, if the design is to have them, and carry-save sums: the netlist that chains.py looks at."""
+    gates = gate_clocks(library, recipe.gate_from) if design.gates else []
+    return gates + ["maccmap", "opt_clean", "write_rtlil words.il", "write_json words.json"]
 
 
 def map_commands(library, shared, recipe, spare):
@@ -130,8 +137,14 @@ def map_commands(library, shared, recipe, spare):
     if tie:
         (high, one), (low, zero) = tie[1], tie[0]
         commands.append(f"hilomap -singleton -hicell {high.name} {one} -locell {low.name} {zero}")
+    return commands + ["write_json mapped.json"]
+
+
+def finish_commands(shared):
+    """The netlist within the library's limits (limits.py)."""
     # OpenSTA 2.0 reads no concatenations: one net a bit, no assignments of vectors.
-    return commands + [
+    return [
+        "read_json limited.json",
         "write_json netlist.json", "splitnets -ports -format __", "opt_clean -purge",
         "check -mapped", f"tee -q -o stat.json stat -json -liberty {shared}/lib.lib",
         "write_verilog -noattr -noexpr -nohex netlist.v",
@@ -144,10 +157,13 @@ def synthesise(design, library, shared, recipe, folder):
     folder.mkdir(parents=True, exist_ok=True)
     script = (HERE / "abc" / f"{recipe.abc}.abc").read_text()
     (folder / "map.abc").write_text(script.replace("{D}", str(recipe.target_ps)))
-    yosys.run(elaborate(design) + words_commands(library, recipe), folder, "words")
+    yosys.run(elaborate(design) + words_commands(design, library, recipe), folder, "words")
     spare = chains.spare_additions(folder / "words.json")
     yosys.run(map_commands(library, shared, recipe, spare), folder, "synth")
-    result = {"recipe": recipe.name, "spare_additions": len(spare), **count(folder, library)}
+    stronger, buffers = limits.repair(folder / "mapped.json", folder / "limited.json", library, output_load(library))
+    yosys.run(finish_commands(shared), folder, "finish")
+    result = {"recipe": recipe.name, "spare_additions": len(spare), "limit_stronger": stronger,
+              "limit_buffers": buffers, **count(folder, library)}
     result.update(time(design, library, shared, folder))
     return result
 
@@ -191,10 +207,9 @@ def run_sta(folder, attempts=3):
 
 def time(design, library, shared, folder):
     """Periods in ns by OpenSTA: ideal clock, no wires; register to register and by the ports."""
-    load = 4 * library.nand2.capacitance(library.nand2.inputs[0])
     script = (HERE / "sta.tcl").read_text()
     values = {"LIBERTY": f"{shared}/lib.lib", "TOP": design.top, "CLOCK": design.clock,
-              "RESET": design.reset, "DRIVER": library.buffer().name, "LOAD": f"{load:.6f}"}
+              "RESET": design.reset, "DRIVER": library.buffer().name, "LOAD": f"{output_load(library):.6f}"}
     for key, value in values.items():
         script = script.replace(f"@{key}@", value)
     (folder / "sta.tcl").write_text(script)

@@ -299,6 +299,9 @@ class Library:
     def buffer(self):
         return self._smallest(self._is((0, 1), 1), "buffer")
 
+    def buffers(self):
+        return [c for c in self.cells.values() if self._is((0, 1), 1)(c)]
+
     def inverters(self):
         return sorted((c for c in self.cells.values() if self._is((1, 0), 1)(c)),
                       key=lambda c: c.area)

@@ -111,7 +111,7 @@ def standard_cells(design, target, script, library, shared, options):
     row = {"design": design.name, "target": target, "script": script, **kept}
     row.update(gatesim.measure_gates(design, library, folder / f"{script}-{kept['recipe']}" / "netlist.json",
                                      folder / f"{script}-gates", script == "area"))
-    row["tried"] = [{k: r[k] for k in ("recipe", "ge", "fmax_mhz")} for r in tried]
+    row["tried"] = [{k: r[k] for k in ("recipe", "ge", "fmax_mhz", "limit_stronger", "limit_buffers")} for r in tried]
     return add_rate(row)
 
 
@@ -141,12 +141,15 @@ def submit(options, libraries, pool):
     jobs = []
     for target, (library, shared) in libraries.items():
         for name in options.design:
+            if not DESIGNS[name].gates and library.clock_gate() is None:
+                continue  # the same as the design that may have them
             for script in options.script:
                 jobs.append((f"{name} {target} {script}: digests of the netlist", pool.submit(
                     standard_cells, DESIGNS[name], target, script, library, shared, options)))
     for target, make in (("ecp5", ecp5), ("xc7", xilinx7)):
         if target in options.target:
-            jobs += [(f"{name} {target}", pool.submit(make, DESIGNS[name].for_fpga(), options)) for name in options.design]
+            jobs += [(f"{name} {target}", pool.submit(make, DESIGNS[name].for_fpga(), options))
+                     for name in options.design if DESIGNS[name].gates]
     return jobs
 
 
