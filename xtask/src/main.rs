@@ -63,7 +63,8 @@ enum Task {
     ///
     /// Noisy by nature, so run by hand on a quiet machine and no part of `test`.
     Dudect(constant_time::DudectOptions),
-    /// The library's tests that take minutes, optimised: every form of a hundred thousand keys.
+    /// The library's tests that take minutes, optimised: every form of a hundred thousand keys. Then
+    /// builds the fuzz targets (see `fuzz`), which `test` only type-checks.
     Long,
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
