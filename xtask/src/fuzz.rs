@@ -16,22 +16,8 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result {
-    let fuzz = || {
-        let mut cargo = Command::new("cargo");
-        cargo.arg("+nightly").arg("fuzz").current_dir(root());
-        // What the outer cargo set would keep the inner one from another compiler.
-        for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
-            cargo.env_remove(name);
-        }
-        cargo
-    };
-    let listed = output_of(fuzz().arg("list")).map_err(|why| {
-        format!("{why}\nfuzzing needs: rustup toolchain install nightly; cargo install cargo-fuzz")
-    })?;
+    let listed = listed()?;
     let listed: Vec<&str> = listed.lines().collect();
-    if listed.is_empty() {
-        return Err("there are no fuzz targets".into());
-    }
     if let Some(unknown) = options.targets.iter().find(|name| !listed.contains(&name.as_str())) {
         return Err(format!("no fuzz target {unknown}; there are {}", listed.join(", ")));
     }
@@ -50,4 +36,32 @@ pub(crate) fn run(options: &Options) -> Result {
         run_command(run.args(["--", &format!("-max_total_time={}", options.seconds)]))?;
     }
     Ok(())
+}
+
+/// Builds all targets as they are run. `cargo check` makes no machine code, so it does not see assembly
+/// that finds no registers beside the sanitizer's.
+pub(crate) fn build() -> Result {
+    listed()?;
+    run_command(fuzz().arg("build"))
+}
+
+/// The names of the targets, one a line.
+fn listed() -> Result<String> {
+    let listed = output_of(fuzz().arg("list")).map_err(|why| {
+        format!("{why}\nfuzzing needs: rustup toolchain install nightly; cargo install cargo-fuzz")
+    })?;
+    if listed.trim().is_empty() {
+        return Err("there are no fuzz targets".into());
+    }
+    Ok(listed)
+}
+
+fn fuzz() -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.arg("+nightly").arg("fuzz").current_dir(root());
+    // What the outer cargo set would keep the inner one from another compiler.
+    for name in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN"] {
+        cargo.env_remove(name);
+    }
+    cargo
 }

@@ -64,7 +64,8 @@ enum Task {
     ///
     /// Noisy by nature, so run by hand on a quiet machine and no part of `test`.
     Dudect(constant_time::DudectOptions),
-    /// The library's tests that take minutes, optimised: every form of a hundred thousand keys.
+    /// The library's tests that take minutes, optimised: every form of a hundred thousand keys. Then
+    /// builds the fuzz targets (see `fuzz`), which `test` only type-checks.
     Long,
     /// The SM3 core in Verilog: its tools, checks, proofs and measurements.
     Rtl(rtl::Options),

@@ -5,8 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, cargo, constant_time, emulated, kernels, licences, needs, objcode, output_of,
-    readme, root, run_command, steps::Steps, target_dir, tidy,
+    Result, amd, arm, cargo, constant_time, emulated, fuzz, kernels, licences, needs, objcode,
+    output_of, readme, root, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
@@ -171,7 +171,8 @@ pub(crate) fn long() -> Result {
         cargo()
             .args(["test", "--locked", "--release", "--package", "manylane", "--tests"])
             .args(["--", "--ignored"]),
-    )
+    )?;
+    fuzz::build()
 }
 
 /// A machine that some kernel is written for, as the library itself names it.
