@@ -1,20 +1,27 @@
 // The paper's AHB-SM3 interface controller (AHB-SIC), an AHB-Lite slave: bus interface control logic
-// around four function registers, 32 bits each.
+// around four function registers.
 //
-// 0x0 input    W: the next word of the message
-// 0x4 output   R: the next word of the result
-// 0x8 control  RW: [0] R, to be set before the end of a message's last block
-// 0xC status   R: [1:0] STATE, [2] FINISH, [3] a word is in the output register
+// WIDE = 1  WIDE = 0
+// 0x40-0x7C 0x0  input    W: the words of a block, in their order
+// 0x80-0x9C 0x4  output   R: the words of the result
+// 0x08      0x8  control  RW: [0] R: read out the result
+// 0x0C      0xC  status   R: [1:0] STATE, [2] FINISH, [3] the output register can be read
 //
-// A write to the input register waits while the last word has not been taken, but not while a result
-// is being read: that ends by reads of the master who would be waiting.
+// WIDE = 1: the input register has 512 bits, the output register 256, and the address selects the word.
+// Writing the last word hands the block over, with R as it is then; a write waits until all of it has
+// been taken.
+// WIDE = 0: each has a word; R counts at the end of a block. A write waits while the last word has not
+// been taken, but not while a result is being read: that ends by reads of the master who would be
+// waiting.
 `default_nettype none
 
-module sm3_paper_sic (
+module sm3_paper_sic #(
+    parameter WIDE = 1
+) (
     input  wire        HCLK,
     input  wire        HRESETn,
     input  wire        HSEL,
-    input  wire [3:2]  HADDR,
+    input  wire [7:2]  HADDR,
     input  wire        HTRANS1,
     input  wire        HWRITE,
     input  wire [31:0] HWDATA,
@@ -28,64 +35,65 @@ module sm3_paper_sic (
     input  wire        FINISH,
     input  wire [31:0] DOUT
 );
-    localparam INPUT = 2'd0, OUTPUT = 2'd1, CONTROL = 2'd2;
-    localparam WRITE = 2'd1, READ = 2'd3;
+    localparam INPUT = 2'd0, OUTPUT = 2'd1, CONTROL = 2'd2, STATUS = 2'd3;
 
     // Control logic and address decoder.
-    reg       writing, reading;
-    reg [1:0] register;
+    reg       writing, reading, control_r;
+    reg [7:2] address;
+
+    wire [1:0] wide_map = address[7] ? OUTPUT : address[6] ? INPUT : address[2] ? STATUS : CONTROL;
+    wire [1:0] register = (WIDE != 0) ? wide_map : address[3:2];
+    wire to_input = writing & (register == INPUT);
+    wire from_output = reading & (register == OUTPUT);
 
     always @(posedge HCLK or negedge HRESETn)
         if (!HRESETn) begin
-            writing  <= 1'b0;
-            reading  <= 1'b0;
-            register <= INPUT;
+            writing <= 1'b0;
+            reading <= 1'b0;
+            address <= 6'd0;
         end else if (HREADY) begin
             writing <= HSEL & HTRANS1 & HWRITE;
             reading <= HSEL & HTRANS1 & ~HWRITE;
-            if (HSEL & HTRANS1) register <= HADDR;
+            if (HSEL & HTRANS1) address <= HADDR;
         end
-
-    reg full, held, control_r;
-    reg [31:0] input_register, output_register;
-
-    wire to_input = writing & (register == INPUT);
-    wire from_output = reading & (register == OUTPUT);
-    wire taken = full & (STATE == WRITE);
-    wire store = to_input & HREADYOUT;
-
-    assign HREADYOUT = ~(to_input & full & ~taken & (STATE != READ));
-    assign W = full;
-    assign R = (STATE == READ) ? ~held | from_output : control_r;
-    assign DIN = input_register;
-
-    // Distributor.
-    wire fetch = (STATE == READ) & R;
 
     always @(posedge HCLK or negedge HRESETn)
-        if (!HRESETn) begin
-            full      <= 1'b0;
-            held      <= 1'b0;
-            control_r <= 1'b0;
-        end else begin
-            full <= store | (full & ~taken);
-            held <= fetch | (held & ~from_output);
-            if (writing & (register == CONTROL)) control_r <= HWDATA[0];
+        if (!HRESETn) control_r <= 1'b0;
+        else if (writing & (register == CONTROL)) control_r <= HWDATA[0];
+
+    // Input and output register.
+    wire [31:0] result;
+    wire        readable;
+
+    generate
+        if (WIDE != 0) begin : wide
+            sm3_paper_wide registers (
+                .clk(HCLK), .rst_n(HRESETn), .to_input(to_input), .word(address[5:2]), .data(HWDATA),
+                .control_r(control_r), .ready(HREADYOUT), .readable(readable), .result(result),
+                .W(W), .R(R), .DIN(DIN), .STATE(STATE), .FINISH(FINISH), .DOUT(DOUT)
+            );
+            /* verilator lint_off UNUSEDSIGNAL */
+            wire unused = from_output;  // reading leaves the result where it is
+            /* verilator lint_on UNUSEDSIGNAL */
+        end else begin : narrow
+            sm3_paper_narrow registers (
+                .clk(HCLK), .rst_n(HRESETn), .to_input(to_input), .from_output(from_output),
+                .data(HWDATA), .control_r(control_r), .ready(HREADYOUT), .readable(readable),
+                .result(result), .W(W), .R(R), .DIN(DIN), .STATE(STATE), .DOUT(DOUT)
+            );
+            /* verilator lint_off UNUSEDSIGNAL */
+            wire [1:0] unused = address[5:4];
+            /* verilator lint_on UNUSEDSIGNAL */
         end
-
-    always @(posedge HCLK)
-        if (store) input_register <= HWDATA;
-
-    always @(posedge HCLK)
-        if (fetch) output_register <= DOUT;
+    endgenerate
 
     // Multiplexer.
     always @*
         case (register)
             INPUT: HRDATA = 32'd0;
-            OUTPUT: HRDATA = output_register;
+            OUTPUT: HRDATA = result;
             CONTROL: HRDATA = {31'd0, control_r};
-            default: HRDATA = {28'd0, held, FINISH, STATE};
+            default: HRDATA = {28'd0, readable, FINISH, STATE};
         endcase
 endmodule
 

@@ -3,10 +3,9 @@
 
     python3 run.py [--out FOLDER] [--messages N] [--seed N]
 
-Both tops (sm3_paper, sm3_paper_ahb) and both values of NESTED: the examples and painted messages of
-vectors/sm3.json, and N (default 200) random messages of one to four blocks against ref/sm3.py; a third
-of them again with words and reads that come late. Without late words every block's cycles must be those
-of designs.json.
+Every design of designs.json: the examples and painted messages of vectors/sm3.json, and N (default 200)
+random messages of one to four blocks against ref/sm3.py; a third of them again with words and reads that
+come late. Without late words every block's cycles must be those of designs.json.
 Output goes to FOLDER, by default target/rtl/compare. The exit status is 0 if all is right.
 """
 
@@ -53,13 +52,14 @@ def write_stimuli(path, pairs):
                 print(*(block[i : i + 4].hex() for i in range(0, 64, 4)), file=file)
 
 
-def simulate(out, top, nested, stimuli, stalls, seed):
+def simulate(out, top, parameters, stimuli, stalls, seed):
     """The lines that the bench prints."""
     bench = TOPS[top]
-    binary = out / f"{bench}_{nested}.vvp"
+    binary = out / f"{bench}_{'_'.join(str(v) for v in parameters.values())}.vvp"
     if not stalls:
         sources = [HERE / f"{bench}.v", HERE / "monitor.v", *sorted(COMPARE.glob("*.v"))]
-        command = ["iverilog", "-g2005", "-Wall", "-Wno-timescale", f"-P{bench}.NESTED={nested}"]
+        command = ["iverilog", "-g2005", "-Wall", "-Wno-timescale"]
+        command += [f"-P{bench}.{name}={value}" for name, value in parameters.items()]
         command += ["-s", bench, "-o", binary, *sources]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode or done.stderr:
@@ -82,13 +82,13 @@ def check(lines, pairs, cycles, stalls):
     for (message, expected), got in zip(pairs, digests):
         if got != expected:
             errors.append(f"message of {len(message)} bytes: {got}, not {expected}")
-    counts = {"compress": [], "block": []}
+    counts = {kind: [] for kind in cycles}
     for line in lines:
         kind, _, value = line.partition(" ")
         if kind in counts:
             counts[kind].append(int(value))
     blocks = sum(len(sm3.blocks(message)) for message, _ in pairs)
-    wanted = {"compress": blocks, "block": blocks - len(pairs)}
+    wanted = {"compress": blocks, "block": blocks - len(pairs), "start": len(pairs)}
     for kind, values in counts.items():
         if stalls:
             if min(values, default=0) < cycles[kind]:
@@ -121,13 +121,14 @@ def main():
         write_stimuli(path, chosen)
     failed = []
     for design in designs:
-        top, nested = design["top"], design["parameters"]["NESTED"]
+        top, parameters = design["top"], design["parameters"]
         for stalls in (False, True):
             path, chosen = stimuli[stalls]
-            lines = simulate(options.out, top, nested, path, stalls, options.seed)
+            lines = simulate(options.out, top, parameters, path, stalls, options.seed)
             errors, summary = check(lines, chosen, design["cycles"], stalls)
             failed.append(bool(errors))
-            name = f"{top} NESTED={nested}{' late words' if stalls else ''}"
+            values = " ".join(f"{name}={value}" for name, value in parameters.items())
+            name = f"{top} {values}{' late words' if stalls else ''}"
             print(f"{name}: {'FAILED' if errors else 'ok'}, {summary}")
             for error in errors[:5]:
                 print(f"  {error}")
