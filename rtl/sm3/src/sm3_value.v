@@ -48,7 +48,7 @@ module sm3_value #(
     wire [1:0] place = drain ? k : ~v_index[1:0];
     reg  [3:0] given;                    // pairs since `init`
 
-    wire [32*R-1:0] read_a, read_e, fed_a, fed_e, bus_a, bus_e;
+    wire [32*R-1:0] read_a, read_e, fed_a, fed_e, bus_a, bus_e, seen_a, seen_e;
 
     genvar i;
     generate
@@ -103,11 +103,15 @@ module sm3_value #(
                 assign fed_e[32*i +: 32] = read_e[32*i +: 32] ^ add_e;
                 assign bus_a[32*i +: 32] = fed_a[32*i +: 32] | put_a;
                 assign bus_e[32*i +: 32] = fed_e[32*i +: 32] | put_e;
+                assign seen_a[32*i +: 32] = fed_a[32*i +: 32];
+                assign seen_e[32*i +: 32] = fed_e[32*i +: 32];
             end else begin : soon
                 assign fed_a[32*i +: 32] = read_a[32*i +: 32] ^ (add_a | put_a);
                 assign fed_e[32*i +: 32] = read_e[32*i +: 32] ^ (add_e | put_e);
                 assign bus_a[32*i +: 32] = fed_a[32*i +: 32];
                 assign bus_e[32*i +: 32] = fed_e[32*i +: 32];
+                assign seen_a[32*i +: 32] = read_a[32*i +: 32];
+                assign seen_e[32*i +: 32] = read_e[32*i +: 32];
             end
             assign next_a[32*i +: 32] = {fed_a[32*i +: 9], fed_a[32*i+9 +: 23]};
             assign next_e[32*i +: 32] = {fed_e[32*i +: 19], fed_e[32*i+19 +: 13]};
@@ -122,8 +126,6 @@ module sm3_value #(
     endgenerate
 
     // One word of one half is selected, all others are 0: OR replaces selection. Outside the drain nothing is added.
-    wire [32*R-1:0] seen_a = V_IN_RAM != 0 ? fed_a : read_a;
-    wire [32*R-1:0] seen_e = V_IN_RAM != 0 ? fed_e : read_e;
     wire [31:0] word_a = seen_a[31:0] | seen_a[32*R-1 -: 32];
     wire [31:0] word_e = seen_e[31:0] | seen_e[32*R-1 -: 32];
     wire [31:0] plain  = word_a | word_e;

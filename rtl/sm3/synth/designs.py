@@ -49,10 +49,12 @@ def _designs():
         found.append(Design("paper" + suffix, "sm3_paper", "compare", "paper",
                             f"the paper's architecture, {how}", {"NESTED": nested}))
     found.append(Design("paper-ahb", "sm3_paper_ahb", "compare", "paper_ahb",
-                        "the paper's architecture with its AHB-SIC", {"NESTED": 1}))
+                        "the paper's architecture with its AHB-SIC, registers of a word", {"NESTED": 1, "WIDE": 0}))
+    found.append(Design("paper-ahb-wide", "sm3_paper_ahb", "compare", "paper_wide_ahb",
+                        "the paper's architecture with its AHB-SIC, registers of 512 and 256 bits", {"NESTED": 1, "WIDE": 1}))
     # The paper does not mention clock gates: its architecture is measured with them, as ours is, and without.
     found += [replace(d, name=f"{d.name}-ungated", what=f"{d.what}, no clock gates", gates=False)
-              for d in found if d.name in ("paper", "paper-ahb", "core-r1", "ahb-r1")]
+              for d in found if d.name in ("paper", "paper-ahb", "paper-ahb-wide", "core-r1", "ahb-r1")]
     return {design.name: design for design in found}
 
 

@@ -144,7 +144,7 @@ module system #(
         .HSIZE(HSIZE), .HBURST(HBURST), .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[2]),
         .HRESP(resp[2]), .HRDATA(rdata_sm3), .IRQ(irq_sm3), .DMA_REQ(request)
     );
-    sm3_paper_ahb paper (
+    sm3_paper_ahb #(.WIDE(0)) paper (
         .HCLK(clk), .HRESETn(rst_n), .HSEL(select[3]), .HADDR(HADDR[11:0]), .HTRANS(HTRANS), .HWRITE(HWRITE),
         .HWDATA(HWDATA), .HREADY(HREADY), .HREADYOUT(readyout[3]), .HRESP(resp[3]),
         .HRDATA(rdata_paper)
