@@ -19,7 +19,7 @@ OUT = ROOT / "target/rtl/lint"
 CORE_PARAMETERS = {"ROUNDS_PER_CYCLE": (1, 2), "V_IN_RAM": (0, 1)}
 DESIGNS = {
     "src": {"sm3_core": CORE_PARAMETERS, "sm3_ahb": {**CORE_PARAMETERS, "INPUT_BUFFER": (0, 1)}},
-    "compare": {"sm3_paper": {}, "sm3_paper_ahb": {}},
+    "compare": {"sm3_paper": {"NESTED": (0, 1)}, "sm3_paper_ahb": {"NESTED": (0, 1), "WIDE": (0, 1)}},
 }
 CORE = "manylane:crypto:sm3_ahb"
 
