@@ -79,11 +79,12 @@ const AMD: [Need; 7] = [
 
 /// For the hardware: simulators and assemblers of a flow whose other tools come from Python's
 /// registry (`rtl/sm3/requirements.txt`), a compiler for the RV32 system, a 180 nm library.
-const RTL: [Need; 11] = [
+const RTL: [Need; 12] = [
     program("python3", &["python3"]),
     Need { probe: Probe::Module("ensurepip"), packages: &["python3-venv"] },
     program("gcc", &["gcc", "libc6-dev"]),
     program("g++", &["g++"]),
+    program("clang", &["clang"]),
     program("make", &["make"]),
     program("perl", &["perl"]),
     program("iverilog", &["iverilog"]),

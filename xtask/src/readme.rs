@@ -24,7 +24,7 @@ pub(crate) struct Options {
 }
 
 /// Files that hold generated tables.
-const FILES: [&str; 3] = ["README.md", "README.zh-CN.md", "bench/README.md"];
+const FILES: [&str; 4] = ["README.md", "README.zh-CN.md", "bench/README.md", "rtl/sm3/README.md"];
 
 pub(crate) fn run(options: &Options) -> Result {
     let mut stale = Vec::new();

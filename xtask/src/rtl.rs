@@ -11,7 +11,7 @@ use std::{
 
 use clap::{Args, Subcommand};
 
-use crate::{Result, needs, output_of, root, run_command, steps::Steps, target_dir};
+use crate::{Result, cargo, needs, output_of, root, run_command, steps::Steps, target_dir};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -87,19 +87,19 @@ const CI: [Check; 8] = [
     check("synthesis", "synth/synth.py", &["--quick"]),
 ];
 
-const ALL: [Check; 10] = [
+const ALL: [Check; 9] = [
     LINT,
     GENERATED,
     TEST,
     check("proofs", "formal/run.py", &[]),
     check("faults that proofs reject", "formal/run.py", &["--planted"]),
-    MUTANTS,
     DRIVER,
     COMPARED,
     SYSTEM,
     SYNTH,
 ];
 
+// With all mutants.
 const TEST: Check = check("tests", "test/run.py", &["--long"]);
 const MUTANTS: Check = check("mutants", "test/mutate.py", &[]);
 const SYSTEM: Check = check("driver on RISC-V", "driver/system/run.py", &[]);
@@ -121,9 +121,31 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Task::Synth => counted(&mut steps, install, &[SYNTH]),
         Task::Tables => single(&mut steps, install, "synth/tables.py"),
         Task::Ci => counted(&mut steps, install, &CI),
-        Task::All => counted(&mut steps, install, &ALL),
+        Task::All => {
+            counted(&mut steps, install, &ALL);
+            let build = ["build", "--quiet", "--locked", "--release", "--package", "manylane-cli"];
+            steps.command("rtl: the command for the gateway", cargo().args(build));
+            gateway(&mut steps, install);
+        }
     }
     steps.close_alone()
+}
+
+/// What CI runs, as steps of the whole suite, which has built the command.
+pub(crate) fn steps(steps: &mut Steps, install: bool) {
+    counted(steps, install, &CI);
+    gateway(steps, install);
+}
+
+/// The example, with the command as users build it.
+fn gateway(steps: &mut Steps, install: bool) {
+    if let Some(tools) = provided(steps, install) {
+        let command = target_dir().join("release/manylane");
+        steps.command(
+            "rtl: gateway",
+            tools.python("driver/examples/gateway.py").arg("--manylane").arg(command),
+        );
+    }
 }
 
 /// Runs programs that close with the number of tests that passed and failed.

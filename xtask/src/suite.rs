@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     Result, amd, arm, cargo, constant_time, emulated, fuzz, kernels, licences, needs, objcode,
-    output_of, readme, root, run_command, steps::Steps, target_dir, tidy,
+    output_of, readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
@@ -152,6 +152,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     steps.check("kernels as PTX are what the sources give", || kernels::generate(true));
     steps.check("kernels for NVIDIA's GPUs: registers, no spill", kernels::assemble);
     constant_time::steps(&mut steps, &machines);
+    rtl::steps(&mut steps, !options.no_install);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
 
     let not_run: Vec<String> =

@@ -482,16 +482,24 @@ fn fault_midway(fault: &str, text: &str, ring: RingConfig) {
     let fault: Vec<_> = fault.split(',').map(|fault| format!("{fault}@{ordinal}")).collect();
     install(Driver::Cuda, &fault.join(","));
     let function = Function::hmac(Algorithm::Sm3, b"secret");
-    let texts = (0..3000).map(|i| Text::new(&noise, i, i * 31 % 4000));
-    let all = collect(&engine, &function, texts);
-    assert_eq!(all.len(), 3000);
-    check(&function, &all);
-    let warnings = engine.warnings();
+    // A busy machine's CPU threads may take most of a run: what the fault waits for comes in a later
+    // one.
+    let mut warnings = Vec::new();
+    for round in 1..=100 {
+        let texts = (0..3000).map(|i| Text::new(&noise, i, i * 31 % 4000));
+        let all = collect(&engine, &function, texts);
+        assert_eq!(all.len(), 3000);
+        check(&function, &all);
+        assert_eq!(messages_of(&engine, "cpu") + messages_of(&engine, &id), round * 3000);
+        warnings = engine.warnings();
+        if !warnings.is_empty() {
+            break;
+        }
+    }
     assert_eq!(warnings.len(), 1, "{fault:?}: {warnings:?}");
     assert!(warnings[0].starts_with(&format!("{id} is given up")), "{warnings:?}");
     assert!(warnings[0].contains(text), "{warnings:?}");
     assert!(messages_of(&engine, "cpu") > 0, "someone else did its part");
-    assert_eq!(messages_of(&engine, "cpu") + messages_of(&engine, &id), 3000);
     // The next run knows.
     let texts = (0..100).map(|i| Text::new(&noise, i, i));
     check(&function, &collect(&engine, &function, texts));

@@ -23,6 +23,8 @@ GATHER = "gather: no word lost, pairs in order"
 BUFFER = "buffer: no word lost, words in order"
 CORE_1 = "core computes the standard's function, 1 round a cycle"
 CORE_2 = "core computes the standard's function, 2 rounds a cycle"
+CORE_1_RAM = "core computes the standard's function, 1 round a cycle, V in memory"
+CORE_2_RAM = "core computes the standard's function, 2 rounds a cycle, V in memory"
 BUS_1 = "bus, 1 round a cycle, without a buffer"
 BUS_2 = "bus, 2 rounds a cycle, without a buffer"
 BUS_1_BUFFERED = "bus, 1 round a cycle, with a buffer"
@@ -42,6 +44,9 @@ FAULTS = [
     Fault("second round with the first's T", "sm3_core.v", "{t[30:0], t[31]}", "t", CORE_2),
     Fault("second round with the first's C", "sm3_core.v", ".a(tt1[31:0]), .b(a), .c(b9)", ".a(tt1[31:0]), .b(a), .c(c)", CORE_2),
     Fault("feed-forward left out", "sm3_core.v", ".keep(feed & step)", ".keep(1'b0)", CORE_2),
+    Fault("a written word XORed before it is kept", "sm3_value.v", "assign bus_a[32*i +: 32] = fed_a[32*i +: 32] | put_a;",
+          "assign bus_a[32*i +: 32] = fed_a[32*i +: 32];", CORE_1_RAM),
+    Fault("memory shown though not given", "sm3_words.v", "{32{show_e & known[address]}}", "{32{show_e}}", CORE_2_RAM),
     Fault("ERROR of one cycle", "sm3_ahb.v", "assign HREADYOUT = ~refuse & ", "assign HREADYOUT = ", BUS_1),
     Fault("addresses above 0xFF", "sm3_ahb.v", " & (HADDR[11:8] == 4'd0)", "", BUS_1),
     Fault("half words", "sm3_ahb.v", "(HSIZE == 3'd2)", "(HSIZE[2:1] == 2'd1)", BUS_1_BUFFERED),

@@ -41,7 +41,8 @@ def all_proofs():
     yield fifo("gather", "pairs", ("gather.vh", "gather_alone.vh"))
     yield fifo("buffer", "words", ("buffer.vh",))
     for rounds in (1, 2):
-        yield core(rounds)
+        for in_ram in (0, 1):
+            yield core(rounds, in_ram)
     for rounds in (1, 2):
         for buffered in (0, 1):
             yield bus(rounds, buffered)
@@ -70,8 +71,9 @@ def modules(properties):
 WITHIN = {"control": ("control.vh",), "gather": ("gather.vh", "gather_within.vh")}
 
 
-def core(rounds):
+def core(rounds, in_ram):
     """V is the standard's function of the words taken."""
+    pairs = "f_memory" if in_ram else "registers"
     probes = {
         "f_chain": "\\schedule.chain",
         "f_count": "\\control.count",
@@ -80,17 +82,17 @@ def core(rounds):
         for operand in ("a", "b", "c", "m", "e", "f", "g", "n", "t", "early"):
             probes[f"f_{number}{operand}"] = f"\\{instance}.{operand}"
     for i in range(4):
-        pair = f"\\value.lane[{i % rounds}].words.registers.pair[{i // rounds}]"
+        pair = f"\\value.lane[{i % rounds}].words.{pairs}.pair[{i // rounds}]"
         probes[f"f_a{i}"] = f"{pair}.a"
         probes[f"f_e{i}"] = f"{pair}.e"
     probes["f_given"] = "\\value.given"
     return Proof(
-        name=f"core computes the standard's function, {plural(rounds)} a cycle",
+        name=f"core computes the standard's function, {plural(rounds)} a cycle" + in_ram * ", V in memory",
         top="sm3_core",
-        parameters={"ROUNDS_PER_CYCLE": rounds},
+        parameters={"ROUNDS_PER_CYCLE": rounds, "V_IN_RAM": in_ram},
         probes=probes,
-        in_ci=rounds == 1,
-        **modules({**WITHIN, "core": ("core.vh",)}),
+        in_ci=rounds == 1 and not in_ram,
+        **modules({**WITHIN, "core": ("core.vh",), "words": ("words.vh",) if in_ram else ()}),
     )
 
 

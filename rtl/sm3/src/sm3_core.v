@@ -13,8 +13,8 @@
 //
 // With two rounds a cycle 8 words are taken at any time, and w_open rises in cycle 18 of 34.
 //
-// Load whole blocks. Once the first word of a block is taken, the rounds of the block before can wait for its other
-// words; `init` drops a block half loaded.
+// Load whole blocks. Once the first word of a block is taken, the rounds of the block before, and so its `done`, can
+// wait for its other words; `init` drops a block half loaded.
 `default_nettype none
 
 module sm3_core #(

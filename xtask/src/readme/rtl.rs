@@ -4,44 +4,55 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// Columns of a standard-cell library: the words, the key of the record, and digits after the point.
-const CELLS: [(&str, &str, usize); 8] = [
-    ("kGE", "ge", 2),
-    ("flip-flops", "flip_flops", 0),
-    ("clock gates", "clock_gates", 0),
-    ("MHz", "fmax_mhz", 0),
-    ("cycles a block", "cycles_per_block", 0),
-    ("Mbit/s", "mbit_s", 0),
-    ("Mbit/s per kGE", "mbit_s_kge", 0),
-    ("pJ a block", "pj_per_block", 0),
+/// Columns of a standard-cell library: the words, the script, the key of the record, and digits after the point.
+const CELLS: [(&str, &str, &str, usize); 9] = [
+    ("cycles a block", "area", "cycles_per_block", 0),
+    ("area: kGE", "area", "ge", 2),
+    ("flip-flops", "area", "flip_flops", 0),
+    ("clock gates", "area", "clock_gates", 0),
+    ("pJ a block", "area", "pj_per_block", 0),
+    ("speed: kGE", "speed", "ge", 2),
+    ("MHz", "speed", "fmax_mhz", 0),
+    ("Mbit/s", "speed", "mbit_s", 0),
+    ("Mbit/s per kGE", "speed", "mbit_s_kge", 0),
 ];
 
-/// Area, rate and energy in every library that the record has.
+/// Area, energy and rate, a table for each library and a line for each design, by both scripts.
 pub(super) fn cells(record: &Value) -> Result<String> {
     let results = record["results"].as_array().ok_or("synth.json: no results")?;
+    let libraries = record["libraries"].as_object().ok_or("synth.json: no libraries")?;
     let heads: Vec<&str> = CELLS.iter().map(|(head, ..)| *head).collect();
-    let mut out = format!("| design | library, script | {} |\n", heads.join(" | "));
-    out += &format!("|---|---|{}\n", "---|".repeat(heads.len()));
-    let before = out.len();
-    for result in results.iter().filter(|result| result["ge"].is_number()) {
-        let text = |key: &str| result[key].as_str().ok_or_else(|| format!("synth.json: no {key}"));
-        let target = text("target")?;
-        let library = record["libraries"][target]["name"].as_str().unwrap_or(target);
-        out += &format!("| {} | {library}, {} |", text("design")?, text("script")?);
-        for (_, key, digits) in CELLS {
-            let scale = if key == "ge" { 1e-3 } else { 1.0 };
-            out += &match result[key].as_f64() {
-                Some(value) => format!(" {:.digits$} |", value * scale),
-                None => " – |".to_owned(),
-            };
+    let mut out = String::new();
+    for (target, library) in libraries {
+        let name = library["name"].as_str().unwrap_or(target);
+        let of = |script: &'static str| {
+            results
+                .iter()
+                .filter(move |row| row["target"] == target.as_str() && row["script"] == script)
+        };
+        out +=
+            &format!("| {name} | {} |\n|---|{}\n", heads.join(" | "), "---|".repeat(heads.len()));
+        for area in of("area") {
+            let design = &area["design"];
+            out += &format!("| {} |", design.as_str().ok_or("synth.json: no design")?);
+            let speed = of("speed").find(|row| row["design"] == *design);
+            for (_, script, key, digits) in CELLS {
+                let row = if script == "area" { Some(area) } else { speed };
+                let scale = if key == "ge" { 1e-3 } else { 1.0 };
+                out += &match row.and_then(|row| row[key].as_f64()) {
+                    Some(value) => format!(" {:.digits$} |", value * scale),
+                    None => " – |".to_owned(),
+                };
+            }
+            out += "\n";
         }
         out += "\n";
     }
-    if out.len() == before {
+    if out.is_empty() {
         return Err("synth.json: no design was mapped to cells".into());
     }
     let conditions = record["conditions"].as_str().ok_or("synth.json: no conditions")?;
-    Ok(format!("{out}\nConditions: {conditions}.\n"))
+    Ok(format!("{out}Conditions: {conditions}.\n"))
 }
 
 /// Methods of the system, and what they are called in the table.
@@ -93,14 +104,16 @@ mod tests {
             "conditions": "typical corner",
             "results": [
                 { "design": "core-r1", "target": "osu018", "script": "area", "ge": 10452.7,
-                  "fmax_mhz": 70.8 },
+                  "cycles_per_block": 68 },
+                { "design": "core-r1", "target": "osu018", "script": "speed", "fmax_mhz": 70.8 },
                 { "design": "core-r1", "target": "xc7", "lut": 700 },
             ],
         });
         let table = cells(&record).unwrap();
-        let row = "| core-r1 | osu018_stdcells, area | 10.45 | – | – | 71 | – | – | – | – |\n";
+        let row = "| core-r1 | 68 | 10.45 | – | – | – | – | 71 | – | – |\n";
         assert!(table.contains(row), "{table}");
-        assert!(cells(&json!({ "results": [], "conditions": "" })).is_err());
+        let none = json!({ "libraries": {}, "results": [], "conditions": "" });
+        assert!(cells(&none).is_err());
     }
 
     #[test]
