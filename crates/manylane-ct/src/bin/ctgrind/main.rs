@@ -259,7 +259,8 @@ impl Checks {
         self.constant_time(&name, &bytes(22, 32), |d| {
             let key = key(d);
             let signer = Signer::new(&key, DEFAULT_ID).expect("short enough");
-            let messages = Messages::slices(&[&b"message"[..]; 5]);
+            let messages = [&b"message"[..]; 5];
+            let messages = Messages::slices(&messages);
             let mut out = vec![Err(Error::Signature); 5];
             sm2::sign_many(&[&signer; 5], &messages, &mut out).expect("counts agree");
             let public = published(&key);
