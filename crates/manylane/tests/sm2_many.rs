@@ -4,7 +4,8 @@ use manylane::{
     Error, Messages,
     sm2::{
         DEFAULT_ID, PublicKey, Sealed, SecretKey, Signature, Signer, Verifier, decrypt_many,
-        encrypt_many, sign_digest_many, sign_many, verify_digest_many, verify_many,
+        diffie_hellman_many, encrypt_many, generate_many, sign_digest_many, sign_many,
+        verify_digest_many, verify_many,
     },
     sm3,
 };
@@ -252,4 +253,33 @@ fn counts_of_signatures_must_agree() {
     let digests = verify_digest_many(&[own[0].public_key(); 2], &[[0; 32]], &[signature], &mut out);
     assert_eq!(digests, mismatch(2, 1));
     assert_eq!(out, vec![Err(Error::Key); 2]);
+}
+
+#[test]
+fn many_keys_are_made_and_agree() {
+    for count in [0, 1, 2, 9, 64, 130] {
+        let own = generate_many(count).unwrap();
+        assert_eq!(own.len(), count);
+        let keys: Vec<&SecretKey> = own.iter().collect();
+        let peers: Vec<&PublicKey> = own.iter().rev().map(SecretKey::public_key).collect();
+        let mut shared = vec![[0; 32]; count];
+        diffie_hellman_many(&keys, &peers, &mut shared).unwrap();
+        for (i, key) in own.iter().enumerate() {
+            assert_eq!(shared[i], *key.diffie_hellman(peers[i]), "{i} of {count}");
+            let signature = key.sign(DEFAULT_ID, b"message").unwrap();
+            assert_eq!(key.public_key().verify(DEFAULT_ID, b"message", &signature), Ok(()));
+            // No two are the same, and each agrees with its peer.
+            assert!(own[..i].iter().all(|other| other.to_bytes() != key.to_bytes()));
+            assert_eq!(shared[i], shared[count - 1 - i]);
+        }
+    }
+    let mut out = [[7; 32]; 2];
+    let key = SecretKey::generate().unwrap();
+    let short = diffie_hellman_many(&[&key; 3], &[key.public_key(); 3], &mut out);
+    assert_eq!((short, out), (Err(Error::OutputLength { expected: 3, got: 2 }), [[7; 32]; 2]));
+    for v in manylane_vectors::sm2().ecdh {
+        let [d, e] = [v.d, v.e].map(|number| SecretKey::from_bytes(&number).unwrap());
+        diffie_hellman_many(&[&d, &e], &[e.public_key(), d.public_key()], &mut out).unwrap();
+        assert_eq!(out, [v.x; 2]);
+    }
 }

@@ -1,10 +1,12 @@
 //! Many messages at once. Points are multiplied side by side, see `lanes.rs`, and messages hashed so.
 
 mod encrypt;
+mod key;
 mod sign;
 
 pub use self::{
     encrypt::{decrypt_many, encrypt_many},
+    key::{diffie_hellman_many, generate_many},
     sign::{sign_digest_many, sign_many, verify_digest_many, verify_many},
 };
 use crate::Error;

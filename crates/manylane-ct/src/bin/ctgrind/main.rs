@@ -273,6 +273,14 @@ impl Checks {
                 })
                 .collect()
         });
+        let name = format!("{machine}: SM2 Diffie-Hellman of many");
+        self.constant_time(&name, &bytes(23, 32), |d| {
+            let key = key(d);
+            let mut shared = [[0; 32]; 5];
+            let peers = [peer.public_key(); 5];
+            sm2::diffie_hellman_many(&[&key; 5], &peers, &mut shared).expect("counts agree");
+            shared.as_flattened().to_vec()
+        });
         let name = format!("{machine}: SM2 key exchange");
         self.constant_time(&name, &bytes(16, 32), |d| {
             let own = key(d);
