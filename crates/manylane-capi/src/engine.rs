@@ -14,7 +14,7 @@ use std::{
 };
 
 use manylane::hash::MAX_DIGEST_LEN;
-use manylane_engine::{Config, Engine, Function, Progress, Source};
+use ::manylane_engine::{Config, Engine, Function, Progress, Source};
 
 use crate::{
     handle::{self, Opaque, shared},
@@ -70,12 +70,15 @@ pub unsafe extern "C" fn manylane_engine_new(
                 true => Default::default(),
                 false => name(device)?.parse().map_err(Failure::name)?,
             };
-            let config = Config { device, threads: NonZeroUsize::new(threads), ..Config::default() };
-            let unusable = |error: manylane_engine::Error| {
+            let config =
+                Config { device, threads: NonZeroUsize::new(threads), ..Config::default() };
+            let unusable = |error: ::manylane_engine::Error| {
                 Failure::Because(manylane_status::MANYLANE_ERROR_DEVICE, error.to_string())
             };
-            let state =
-                State { engine: Engine::new(config).map_err(unusable)?, warnings: Mutex::default() };
+            let state = State {
+                engine: Engine::new(config).map_err(unusable)?,
+                warnings: Mutex::default(),
+            };
             handle::put(engine, state)
         }
     })

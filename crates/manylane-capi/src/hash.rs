@@ -64,7 +64,10 @@ pub extern "C" fn manylane_hash_name(index: usize) -> *const c_char {
 /// Bytes of a digest of the named function; of one with digests of any length (SHAKE, TurboSHAKE, KT), the usual
 /// length, 32 or 64.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn manylane_hash_len(algorithm: *const c_char, digest_len: *mut usize) -> c_int {
+pub unsafe extern "C" fn manylane_hash_len(
+    algorithm: *const c_char,
+    digest_len: *mut usize,
+) -> c_int {
     guard(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe { put(digest_len, choose(algorithm, 0)?.1) }

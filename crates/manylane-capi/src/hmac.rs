@@ -3,12 +3,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use manylane::{
-    Error,
-    hash::Hasher,
-    sm3,
-};
-use manylane_engine::Function;
+use manylane::{Error, hash::Hasher, sm3};
+use ::manylane_engine::Function;
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroize as _;
 
@@ -305,4 +301,3 @@ pub unsafe extern "C" fn manylane_equal(a: *const c_void, b: *const c_void, len:
     });
     c_int::from(equal)
 }
-

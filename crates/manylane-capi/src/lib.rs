@@ -13,11 +13,14 @@ mod handle;
 mod memory;
 mod status;
 
+pub mod aead;
+pub mod cipher;
 pub mod engine;
 pub mod hash;
 pub mod hmac;
 pub mod messages;
 pub mod sm2;
 pub mod version;
+pub mod xts;
 
 pub use status::{manylane_error_text, manylane_last_error, manylane_status};

@@ -156,6 +156,32 @@ impl Output {
         Err(Error::OutputLength { expected: needed, got: self.room }.into())
     }
 
+    /// Bytes of room.
+    pub(crate) fn len(&self) -> usize {
+        self.room
+    }
+
+    /// Where it is.
+    pub(crate) fn place(&self) -> *mut u8 {
+        self.data
+    }
+
+    /// Lets `write` fill as much of the room as it needs, and say how much that is; or that it is too little. What it
+    /// reads must be apart from the room.
+    pub(crate) fn fill_some(
+        self,
+        write: impl FnOnce(&mut [u8]) -> std::result::Result<usize, Error>,
+    ) -> Result {
+        // SAFETY: of `new`.
+        let written = write(unsafe { bytes_mut(self.data, self.room) }?);
+        if let Err(Error::OutputLength { expected, .. }) = written {
+            self.check(expected)?;
+        }
+        // SAFETY: of `new`.
+        unsafe { self.len.write(written?) };
+        Ok(())
+    }
+
     /// Writes the result.
     pub(crate) fn put(self, result: &[u8]) -> Result {
         self.check(result.len())?;

@@ -256,10 +256,7 @@ mod tests {
             (Error::CountMismatch { keys: 1, messages: 2 }, MANYLANE_ERROR_COUNT_MISMATCH),
             (Error::Shape(""), MANYLANE_ERROR_SHAPE),
             (Error::Offset { index: 1 }, MANYLANE_ERROR_OFFSET),
-            (
-                Error::Unavailable(manylane::cpu::Machine::Portable),
-                MANYLANE_ERROR_UNAVAILABLE,
-            ),
+            (Error::Unavailable(manylane::cpu::Machine::Portable), MANYLANE_ERROR_UNAVAILABLE),
             (Error::Key, MANYLANE_ERROR_KEY),
             (Error::Signature, MANYLANE_ERROR_SIGNATURE),
             (Error::IdLength(8192), MANYLANE_ERROR_ID_LENGTH),

@@ -1,0 +1,315 @@
+//! Encryption that tells whether anything was altered: GCM and CCM.
+#![allow(unsafe_code)] // Functions with C's names, and pointers.
+
+use core::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+use manylane::{
+    Error,
+    block::{
+        Ccm, Gcm,
+        any::{AnyCipher, Direction},
+        gcm::Suspended,
+    },
+};
+use zeroize::Zeroize as _;
+
+use crate::{
+    cipher::{direction, moved, split_name},
+    handle::{self, Opaque, exclusive, shared},
+    memory::{bytes, bytes_mut, check_apart, name},
+    status::{FINISHED, Failure, Result, guard, guard_free},
+};
+
+/// A key of GCM or CCM. Any number of threads may use one handle at a time.
+pub struct manylane_aead {
+    _opaque: (),
+}
+
+impl Opaque for manylane_aead {
+    type State = Keyed;
+    const KIND: u64 = 5;
+}
+
+pub(crate) enum Keyed {
+    Gcm(Arc<Gcm<AnyCipher>>),
+    Ccm(Ccm<AnyCipher>),
+}
+
+impl Keyed {
+    fn tag_len(&self) -> usize {
+        match self {
+            Keyed::Gcm(key) => key.tag_len(),
+            Keyed::Ccm(key) => key.tag_len(),
+        }
+    }
+}
+
+/// A message of GCM that comes in parts.
+pub struct manylane_gcm_stream {
+    _opaque: (),
+}
+
+impl Opaque for manylane_gcm_stream {
+    type State = Stream;
+    const KIND: u64 = 6;
+}
+
+pub(crate) struct Stream {
+    key: Arc<Gcm<AnyCipher>>,
+    direction: Direction,
+    /// None once the end was reached.
+    message: Option<Suspended>,
+}
+
+/// Makes a key. `algorithm` is a cipher, as for manylane_cipher_new(), and "gcm" or "ccm": "sm4-gcm", "aes-256-ccm". `tag_len` is the
+/// bytes of its tags: 16, or 0 for that; GCM also has 4, 8 and 12 to 15, CCM all even numbers from 4 on. Short ones are guessed
+/// sooner. Free the handle with manylane_aead_free().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_aead_new(
+    aead: *mut *mut manylane_aead,
+    algorithm: *const c_char,
+    key: *const c_void,
+    key_len: usize,
+    tag_len: usize,
+) -> c_int {
+    guard(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            handle::clear(aead)?;
+            let text = name(algorithm)?;
+            let (algorithm, mode) = split_name(&text)?;
+            let cipher = || AnyCipher::new(algorithm, bytes(key, key_len)?).map_err(Failure::from);
+            let tag_len = if tag_len == 0 { 16 } else { tag_len };
+            let keyed = match mode.to_ascii_lowercase().as_str() {
+                "gcm" => Keyed::Gcm(Arc::new(Gcm::new(cipher()?).with_tag_len(tag_len)?)),
+                "ccm" => Keyed::Ccm(Ccm::new(cipher()?).with_tag_len(tag_len)?),
+                other => return Err(Failure::name(format!("'{other}' authenticates nothing"))),
+            };
+            handle::put(aead, keyed)
+        }
+    })
+}
+
+/// Frees a handle, and wipes its key once no stream of it is left. Null is left alone. No call may be using it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_aead_free(aead: *mut manylane_aead) {
+    // SAFETY: the pointer is the caller's word.
+    guard_free(|| unsafe { handle::free(aead) });
+}
+
+/// Encrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way; and writes the
+/// tag. `tag_len` must be the key's. **A nonce must never be used twice under a key.** The associated data `aad` are
+/// authenticated, and not encrypted. GCM takes nonces of any length but 0, CCM of 7 to 13 bytes: 12 with both suits everybody.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_aead_encrypt(
+    aead: *const manylane_aead,
+    nonce: *const c_void,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    data: *const c_void,
+    len: usize,
+    out: *mut u8,
+    tag: *mut u8,
+    tag_len: usize,
+) -> c_int {
+    guard(|| {
+        for input in [(nonce, nonce_len), (aad, aad_len)] {
+            check_apart((out, len), input)?;
+            check_apart((tag, tag_len), input)?;
+        }
+        check_apart((tag, tag_len), (out.cast_const().cast(), len))?;
+        check_apart((tag, tag_len), (data, len))?;
+        // SAFETY: the pointers are the caller's word, and the outputs are apart from all else.
+        unsafe {
+            let key = shared(aead)?;
+            if tag_len != key.tag_len() {
+                return Err(Error::TagLength(tag_len).into());
+            }
+            let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
+            let tag = bytes_mut(tag, tag_len)?;
+            let is_copy = out.cast_const().cast() != data;
+            let data = moved(data, len, out)?;
+            let made = match key {
+                Keyed::Gcm(key) => key.encrypt_detached(nonce, aad, data),
+                Keyed::Ccm(key) => key.encrypt_detached(nonce, aad, data),
+            };
+            // What could not be encrypted is not to be left in the place for ciphertext.
+            let made = made.inspect_err(|_| {
+                if is_copy {
+                    data.zeroize();
+                }
+            })?;
+            tag.copy_from_slice(made.as_ref());
+        }
+        Ok(())
+    })
+}
+
+/// Decrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way, if the tag is
+/// theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of `out` is zero, as after every other error that is
+/// found when it has been begun.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_aead_decrypt(
+    aead: *const manylane_aead,
+    nonce: *const c_void,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+    data: *const c_void,
+    len: usize,
+    out: *mut u8,
+    tag: *const c_void,
+    tag_len: usize,
+) -> c_int {
+    guard(|| {
+        for input in [(nonce, nonce_len), (aad, aad_len), (tag, tag_len)] {
+            check_apart((out, len), input)?;
+        }
+        // SAFETY: the pointers are the caller's word, and the output is apart from all else.
+        unsafe {
+            let key = shared(aead)?;
+            let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
+            let tag = bytes(tag, tag_len)?;
+            let data = moved(data, len, out)?;
+            match key {
+                Keyed::Gcm(key) => key.decrypt_detached(nonce, aad, data, tag)?,
+                Keyed::Ccm(key) => key.decrypt_detached(nonce, aad, data, tag)?,
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Begins a message of GCM that comes in parts, in bounded memory. CCM has none: its tag needs the length first. The stream
+/// outlives its key's handle. Free it with manylane_gcm_stream_free().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_gcm_stream_new(
+    stream: *mut *mut manylane_gcm_stream,
+    aead: *const manylane_aead,
+    direction: c_int,
+    nonce: *const c_void,
+    nonce_len: usize,
+    aad: *const c_void,
+    aad_len: usize,
+) -> c_int {
+    guard(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            handle::clear(stream)?;
+            let direction = self::direction(direction)?;
+            let Keyed::Gcm(key) = shared(aead)? else {
+                return Err(Failure::argument("a key of CCM, which has no streams"));
+            };
+            let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
+            let message = Some(match direction {
+                Direction::Encrypt => key.encryptor(nonce, aad)?.suspend(),
+                Direction::Decrypt => key.decryptor(nonce, aad)?.suspend(),
+            });
+            handle::put(stream, Stream { key: key.clone(), direction, message })
+        }
+    })
+}
+
+/// Goes on over `len` bytes, into as many at `out`, which may be `data`, but not overlap it in another way. What is
+/// decrypted is **not to be used, shown or written anywhere** before manylane_gcm_stream_verify() says that it is the message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_gcm_stream_update(
+    stream: *mut manylane_gcm_stream,
+    data: *const c_void,
+    len: usize,
+    out: *mut u8,
+) -> c_int {
+    guard(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            exclusive(stream, |stream| {
+                let message = stream.message.take().ok_or(FINISHED)?;
+                let before = message.clone();
+                let is_copy = out.cast_const().cast() != data;
+                let work = || -> Result<Suspended> {
+                    let data = moved(data, len, out)?;
+                    let mut done;
+                    let message = match stream.direction {
+                        Direction::Encrypt => {
+                            let mut message = stream.key.resume_encryptor(message);
+                            done = message.update(data);
+                            message.suspend()
+                        }
+                        Direction::Decrypt => {
+                            let mut message = stream.key.resume_decryptor(message);
+                            done = message.update(data);
+                            message.suspend()
+                        }
+                    };
+                    if is_copy {
+                        done = done.inspect_err(|_| data.zeroize());
+                    }
+                    done?;
+                    Ok(message)
+                };
+                // A part that was refused is no part of the message.
+                let after = work();
+                stream.message = Some(after.as_ref().map_or(before, Clone::clone));
+                after.map(drop)
+            })
+        }
+    })
+}
+
+/// The end of a message that was encrypted: its tag, of the key's length.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_gcm_stream_tag(
+    stream: *mut manylane_gcm_stream,
+    tag: *mut u8,
+    tag_len: usize,
+) -> c_int {
+    guard(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            exclusive(stream, |stream| {
+                if stream.direction == Direction::Decrypt {
+                    return Err(Failure::argument("a message that is decrypted is given its tag"));
+                }
+                if tag_len != stream.key.tag_len() {
+                    return Err(Error::TagLength(tag_len).into());
+                }
+                let tag = bytes_mut(tag, tag_len)?;
+                let message = stream.message.take().ok_or(FINISHED)?;
+                tag.copy_from_slice(stream.key.resume_encryptor(message).finalize().as_ref());
+                Ok(())
+            })
+        }
+    })
+}
+
+/// The end of a message that was decrypted: whether the tag is its. If not, the status is MANYLANE_ERROR_DECRYPTION, and all
+/// that was decrypted is to be wiped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_gcm_stream_verify(
+    stream: *mut manylane_gcm_stream,
+    tag: *const c_void,
+    tag_len: usize,
+) -> c_int {
+    guard(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            let tag = bytes(tag, tag_len)?;
+            exclusive(stream, |stream| {
+                if stream.direction == Direction::Encrypt {
+                    return Err(Failure::argument("a message that is encrypted has no tag yet"));
+                }
+                let message = stream.message.take().ok_or(FINISHED)?;
+                Ok(stream.key.resume_decryptor(message).finalize(tag)?)
+            })
+        }
+    })
+}
+
+/// Frees a stream, and wipes what it held. Null is left alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_gcm_stream_free(stream: *mut manylane_gcm_stream) {
+    // SAFETY: the pointer is the caller's word.
+    guard_free(|| unsafe { handle::free(stream) });
+}
