@@ -8,13 +8,13 @@ use std::{
     io,
     num::NonZeroUsize,
     ops::ControlFlow,
-    os::unix::ffi::OsStrExt as _,
+    os::unix::{ffi::OsStrExt as _, fs::FileExt as _},
     path::PathBuf,
-    sync::Mutex,
+    sync::{Arc, Mutex},
 };
 
 use manylane::hash::MAX_DIGEST_LEN;
-use ::manylane_engine::{Config, Engine, Function, Progress, Source};
+use ::manylane_engine::{Config, Engine, Function, Progress, ReadAt, Source};
 
 use crate::{
     handle::{self, Opaque, shared},
@@ -222,11 +222,25 @@ impl Source for Path {
         file.metadata().ok().filter(|data| data.is_file()).map(|data| data.len())
     }
 
+    fn at_any_offset(&self, file: &File) -> Option<Arc<dyn ReadAt>> {
+        let regular = file.metadata().is_ok_and(|data| data.is_file());
+        if regular { Some(Arc::new(Shared(file.try_clone().ok()?))) } else { None }
+    }
+
     fn opens_again(&self) -> bool {
         self.0.is_file()
     }
 
     fn may_wait(&self) -> bool {
         !self.0.is_file()
+    }
+}
+
+/// A file that several threads read.
+struct Shared(File);
+
+impl ReadAt for Shared {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
     }
 }
