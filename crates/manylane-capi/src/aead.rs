@@ -9,7 +9,7 @@ use manylane::{
     block::{
         Ccm, Gcm,
         any::{AnyCipher, Direction},
-        gcm::Suspended,
+        gcm::{self, Suspended},
     },
 };
 use zeroize::Zeroize as _;
@@ -129,18 +129,22 @@ pub unsafe extern "C" fn manylane_aead_encrypt(
             }
             let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
             let tag = bytes_mut(tag, tag_len)?;
-            let is_copy = out.cast_const().cast() != data;
-            let data = moved(data, len, out)?;
+            // What cannot be encrypted is refused before it is copied to the place for ciphertext.
             let made = match key {
-                Keyed::Gcm(key) => key.encrypt_detached(nonce, aad, data),
-                Keyed::Ccm(key) => key.encrypt_detached(nonce, aad, data),
-            };
-            // What could not be encrypted is not to be left in the place for ciphertext.
-            let made = made.inspect_err(|_| {
-                if is_copy {
-                    data.zeroize();
+                Keyed::Gcm(key) => {
+                    let mut encryptor = key.encryptor(nonce, aad)?;
+                    if len as u64 > gcm::MAX_MESSAGE_LEN {
+                        return Err(Error::DataLength("too long for GCM").into());
+                    }
+                    encryptor.update(moved(data, len, out)?)?;
+                    encryptor.finalize()
                 }
-            })?;
+                Keyed::Ccm(key) => {
+                    let mut encryptor = key.encryptor(nonce, aad, len as u64)?;
+                    encryptor.update(moved(data, len, out)?)?;
+                    encryptor.finalize()?
+                }
+            };
             tag.copy_from_slice(made.as_ref());
         }
         Ok(())

@@ -13,8 +13,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use manylane::hash::MAX_DIGEST_LEN;
 use ::manylane_engine::{Config, Engine, Function, Progress, ReadAt, Source};
+use manylane::hash::MAX_DIGEST_LEN;
 
 use crate::{
     handle::{self, Opaque, shared},

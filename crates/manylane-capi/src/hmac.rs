@@ -3,8 +3,8 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use manylane::{Error, hash::Hasher, sm3};
 use ::manylane_engine::Function;
+use manylane::{Error, hash::Hasher, sm3};
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroize as _;
 
@@ -227,7 +227,7 @@ pub unsafe extern "C" fn manylane_hmac_sm3_many(
     })
 }
 
-/// HKDF (RFC 5869) with HMAC-SM3: fills `out` with 1 to 8160 bytes of key from the secret `ikm`. `salt` and `info` may be empty.
+/// HKDF (RFC 5869) with HMAC-SM3: fills `out` with at most 8160 bytes of key from the secret `ikm`. `salt` and `info` may be empty.
 /// `out` may overlap no input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hkdf_sm3(

@@ -10,7 +10,7 @@ use crate::{
     status::{Failure, LENGTH, MEMORY, NULL, Result},
 };
 
-/// How [`manylane_messages`] lie in memory.
+/// How many messages lie in memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum manylane_shape {

@@ -1,0 +1,82 @@
+/* What all tests need: counting, and bytes of hexadecimal digits. */
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <manylane.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int passed, failed;
+
+/* Counts a condition, and says where it does not hold. */
+#define CHECK(condition) check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
+
+/* The same for a status that is expected. */
+#define STATUS(expected, call) status((int)(expected), (call), __FILE__, __LINE__, #call)
+#define OK(call) STATUS(MANYLANE_OK, call)
+
+static inline void check(int holds, const char *file, int line, const char *what) {
+  if (holds) {
+    passed++;
+  } else {
+    failed++;
+    fprintf(stderr, "%s:%d: %s\n", file, line, what);
+  }
+}
+
+static inline int status(int expected, int got, const char *file, int line, const char *what) {
+  check(expected == got, file, line, what);
+  if (expected != got)
+    fprintf(stderr, "  %d (%s) instead of %d\n", got, manylane_last_error(), expected);
+  return got;
+}
+
+/* Bytes of their own allocation, so that the sanitizer sees one read or written beside them. */
+typedef struct {
+  uint8_t *data;
+  size_t len;
+} bytes;
+
+static inline bytes make(size_t len) {
+  bytes made = {(uint8_t *)malloc(len), len};
+  if (made.data == NULL && len > 0)
+    abort();
+  return made;
+}
+
+static inline bytes unhex(const char *digits) {
+  bytes made = make(strlen(digits) / 2);
+  for (size_t i = 0; i < made.len; i++) {
+    char pair[3] = {digits[2 * i], digits[2 * i + 1], 0};
+    made.data[i] = (uint8_t)strtoul(pair, NULL, 16);
+  }
+  return made;
+}
+
+static inline void drop(bytes *b) {
+  free(b->data);
+  b->data = NULL;
+  b->len = 0;
+}
+
+static inline int same(bytes a, const void *b, size_t len) {
+  return a.len == len && (len == 0 || memcmp(a.data, b, len) == 0);
+}
+
+static inline int all_zero(const uint8_t *data, size_t len) {
+  for (size_t i = 0; i < len; i++)
+    if (data[i] != 0)
+      return 0;
+  return 1;
+}
+
+static inline int done(void) {
+  printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 ? 0 : 1;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#endif
