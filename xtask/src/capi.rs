@@ -91,7 +91,6 @@ impl Profile {
 
 /// Both forms of the library, in one folder.
 pub(crate) struct Library {
-    pub(crate) profile: Profile,
     pub(crate) folder: PathBuf,
 }
 
@@ -107,7 +106,7 @@ impl Library {
         let built = target_dir().join(profile.folder()).join("libmanylane_capi.a");
         let folder = target_dir().join("capi").join(profile.folder());
         create_dir(&folder)?;
-        let library = Library { profile, folder };
+        let library = Library { folder };
         copy(&built, &library.archive())?;
         library.link()?;
         Ok(library)
@@ -184,6 +183,15 @@ fn exports(library: &Library) -> Result {
         return Ok(());
     }
     Err(format!("declared and not exported: {missing:?}; exported and not declared: {more:?}"))
+}
+
+/// The folder in which a file is: this one, or one in it, as that of libraries for an architecture.
+pub(crate) fn find_dir(folder: &Path, name: &str) -> Result<PathBuf> {
+    let inner = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut folders = vec![folder.to_owned()];
+    folders.extend(inner.flatten().map(|entry| entry.path()));
+    let found = folders.into_iter().find(|folder| folder.join(name).exists());
+    found.ok_or_else(|| format!("{}: no {name}", folder.display()))
 }
 
 /// Makes a folder with all above it.

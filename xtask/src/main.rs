@@ -72,6 +72,10 @@ enum Task {
     Rtl(rtl::Options),
     /// The C library: header, build, and programs in C and C++ under sanitizers.
     Capi(capi::Options),
+    /// Installs the C library, its header, the command with its manual, and the OpenSSL provider.
+    Install(capi::install::Options),
+    /// Makes a package for Debian of the same.
+    Deb(capi::deb::Options),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -100,6 +104,8 @@ fn main() -> ExitCode {
         Task::Long => suite::long(),
         Task::Rtl(options) => return rtl::run(&options),
         Task::Capi(options) => return capi::run(&options),
+        Task::Install(options) => capi::install::run(&options),
+        Task::Deb(options) => capi::deb::run(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

@@ -17,7 +17,7 @@ namespace manylane {
 /// A status that is no success, with the library's words.
 class Error : public std::runtime_error {
 public:
-  explicit Error(int status) : std::runtime_error(manylane_last_error()), status(status) {}
+  explicit Error(int code) : std::runtime_error(manylane_last_error()), status(code) {}
   const int status;
 };
 

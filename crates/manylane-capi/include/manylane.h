@@ -199,7 +199,7 @@ typedef enum manylane_status {
 } manylane_status;
 
 /**
- * How [`manylane_messages`] lie in memory.
+ * How many messages lie in memory.
  */
 typedef enum manylane_shape {
   /**
@@ -627,7 +627,7 @@ int manylane_hmac_sm3_many(const struct manylane_engine *engine,
                            size_t out_len);
 
 /**
- * HKDF (RFC 5869) with HMAC-SM3: fills `out` with 1 to 8160 bytes of key from the secret `ikm`. `salt` and `info` may be empty.
+ * HKDF (RFC 5869) with HMAC-SM3: fills `out` with at most 8160 bytes of key from the secret `ikm`. `salt` and `info` may be empty.
  * `out` may overlap no input.
  */
 int manylane_hkdf_sm3(const void *ikm,

@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int passed, failed;
+static int passed, failed, wrong_checks;
 
-/* Counts a condition, and says where it does not hold. */
+/* A test is a function without arguments; it passes if all of its checks hold. */
+#define TEST(function) run_test(function, #function)
+
+/* Says where a condition does not hold. */
 #define CHECK(condition) check((condition) ? 1 : 0, __FILE__, __LINE__, #condition)
 
 /* The same for a status that is expected. */
@@ -18,12 +21,20 @@ static int passed, failed;
 #define OK(call) STATUS(MANYLANE_OK, call)
 
 static inline void check(int holds, const char *file, int line, const char *what) {
-  if (holds) {
-    passed++;
-  } else {
-    failed++;
+  if (!holds) {
+    wrong_checks++;
     fprintf(stderr, "%s:%d: %s\n", file, line, what);
   }
+}
+
+static inline void run_test(void (*test)(void), const char *name) {
+  int before = wrong_checks;
+  test();
+  printf("%s: %s\n", name, wrong_checks == before ? "ok" : "FAILED");
+  if (wrong_checks == before)
+    passed++;
+  else
+    failed++;
 }
 
 static inline int status(int expected, int got, const char *file, int line, const char *what) {

@@ -1,6 +1,7 @@
 // The header in C++17, and what C++ does with it: handles in smart pointers, containers, exceptions.
 #include "check.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <stdexcept>
@@ -13,7 +14,6 @@ namespace {
 
 struct Free {
   void operator()(manylane_hash *hash) const { manylane_hash_free(hash); }
-  void operator()(manylane_sm2_key *key) const { manylane_sm2_key_free(key); }
 };
 
 using Hash = std::unique_ptr<manylane_hash, Free>;
@@ -34,11 +34,12 @@ std::vector<std::uint8_t> sm3(std::string_view text) {
 
 static_assert(std::is_standard_layout_v<manylane_messages> && std::is_trivial_v<manylane_messages>);
 
-} // namespace
-
-int main() {
+void strings() {
   std::vector<std::uint8_t> digest = sm3("abc");
   CHECK(digest.size() == 32 && digest[0] == 0x66 && digest[1] == 0xc7);
+}
+
+void containers() {
   std::vector<std::string> texts = {"one", "", "another"};
   std::vector<const void *> pointers;
   std::vector<std::size_t> lens;
@@ -53,7 +54,10 @@ int main() {
     std::vector<std::uint8_t> expected = sm3(texts[i]);
     CHECK(std::equal(expected.begin(), expected.end(), digests[i].begin()));
   }
-  // An exception passes frames of C++ alone: no call of the library throws.
+}
+
+// They pass frames of C++ alone: no call of the library throws.
+void exceptions() {
   bool thrown = false;
   try {
     manylane_hash *none = nullptr;
@@ -63,5 +67,13 @@ int main() {
     thrown = std::string(error.what()) == "unknown algorithm 'md5'";
   }
   CHECK(thrown);
+}
+
+} // namespace
+
+int main() {
+  TEST(strings);
+  TEST(containers);
+  TEST(exceptions);
   return done();
 }

@@ -13,15 +13,15 @@ static void hash_all(const manylane_engine *engine, uint8_t (*out)[32]) {
   OK(manylane_hash_many(engine, "sm3", 0, &all, out[0], sizeof digests));
 }
 
-/* In a child of its own; its failures are added up here. */
+/* In a child of its own, which says by its end whether all was well. */
 static void in_child(void (*work)(void *), void *with) {
   fflush(NULL);
   pid_t child = fork();
   if (child == 0) {
-    failed = 0;
+    wrong_checks = 0;
     work(with);
     fflush(NULL);
-    _exit(failed == 0 ? 0 : 1);
+    _exit(wrong_checks == 0 ? 0 : 1);
   }
   int how = 0;
   CHECK(child > 0 && waitpid(child, &how, 0) == child);
@@ -51,18 +51,26 @@ static void use(void *with) {
 /* A child that has a child. */
 static void use_deeper(void *with) { in_child(use, with); }
 
+static struct all all;
+
+static void a_child(void) { in_child(use, &all); }
+
+static void a_child_of_a_child(void) { in_child(use_deeper, &all); }
+
+/* What children did with their handles is not seen here. */
+static void the_parent(void) { use(&all); }
+
 int main(void) {
-  struct all all = {NULL, NULL, NULL};
   for (size_t i = 0; i < ROWS; i++)
     memset(rows[i], (int)(i % 241), LEN);
-  OK(manylane_engine_new(&all.engine, "cpu", 2));
-  OK(manylane_hash_new(&all.hash, "sm3", 0));
-  OK(manylane_hash_update(all.hash, "ab", 2));
-  OK(manylane_sm2_key_generate(&all.key));
+  if (manylane_engine_new(&all.engine, "cpu", 2) != MANYLANE_OK ||
+      manylane_hash_new(&all.hash, "sm3", 0) != MANYLANE_OK ||
+      manylane_hash_update(all.hash, "ab", 2) != MANYLANE_OK || manylane_sm2_key_generate(&all.key) != MANYLANE_OK)
+    return 1;
   hash_all(all.engine, digests); /* its threads run now */
-  for (int i = 0; i < 3; i++)
-    in_child(use, &all);
-  in_child(use_deeper, &all);
-  use(&all);
+  TEST(a_child);
+  TEST(a_child);
+  TEST(a_child_of_a_child);
+  TEST(the_parent);
   return done();
 }

@@ -218,12 +218,14 @@ static void xts(void) {
   }
 }
 
+static void version(void) { CHECK(strcmp(manylane_version(), MANYLANE_VERSION) == 0); }
+
 int main(void) {
-  CHECK(strcmp(manylane_version(), MANYLANE_VERSION) == 0);
-  hashes();
-  macs();
-  ciphers();
-  aeads();
-  xts();
+  TEST(version);
+  TEST(hashes);
+  TEST(macs);
+  TEST(ciphers);
+  TEST(aeads);
+  TEST(xts);
   return done();
 }

@@ -315,13 +315,13 @@ static void engines(void) {
 
 int main(void) {
   reset();
-  texts();
-  null_pointers();
-  handles();
-  rooms();
-  lengths();
-  overlaps();
-  numbers();
-  engines();
+  TEST(texts);
+  TEST(null_pointers);
+  TEST(handles);
+  TEST(rooms);
+  TEST(lengths);
+  TEST(overlaps);
+  TEST(numbers);
+  TEST(engines);
   return done();
 }

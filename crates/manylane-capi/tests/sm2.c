@@ -333,12 +333,12 @@ static void exchange(void) {
 }
 
 int main(void) {
-  forms();
-  passwords();
-  signatures();
-  default_id();
-  ciphertexts();
-  many();
-  exchange();
+  TEST(forms);
+  TEST(passwords);
+  TEST(signatures);
+  TEST(default_id);
+  TEST(ciphertexts);
+  TEST(many);
+  TEST(exchange);
   return done();
 }
