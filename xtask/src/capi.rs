@@ -12,8 +12,9 @@ use std::{
 };
 
 use clap::Args;
+use serde::Deserialize;
 
-use crate::{Result, cargo, root, run_command, steps::Steps, target_dir};
+use crate::{Result, cargo, output_of, root, run_command, steps::Steps, suite, target_dir};
 
 /// What the library needs of the system, as `rustc --print native-static-libs` says.
 pub(crate) const SYSTEM_LIBRARIES: [&str; 6] =
@@ -39,54 +40,86 @@ fn folder() -> PathBuf {
 
 pub(crate) fn run(options: &Options) -> ExitCode {
     let mut all = Steps::default();
-    let profile = if options.release { Profile::Release } else { Profile::Tested };
-    steps_with(&mut all, profile);
+    steps_with(&mut all, Tested::Alone, options.release);
     if let Some(file) = &options.bench {
-        all.check("C library: cost of a call", || programs::bench(profile, file));
+        all.check("C library: cost of a call", || programs::bench(file));
     }
     all.close_alone()
 }
 
 /// The suite's steps.
 pub(crate) fn steps(steps: &mut Steps) {
-    steps_with(steps, Profile::Tested);
+    steps_with(steps, Tested::WithAll, false);
 }
 
-fn steps_with(steps: &mut Steps, profile: Profile) {
+fn steps_with(steps: &mut Steps, tested: Tested, release: bool) {
     steps.check("C library: the header is what the sources say", || header::generate(true));
-    let mut library = None;
+    let mut built = None;
     steps.check("C library: build", || {
-        library = Some(Library::build(profile)?);
+        let artifacts = Artifacts::build(tested)?;
+        let library = match release {
+            true => Library::release()?,
+            false => Library::new("debug", &artifacts.archive)?,
+        };
+        built = Some((artifacts, library));
         Ok(())
     });
-    let Some(library) = library else { return };
+    let Some((artifacts, library)) = built else { return };
     steps.check("C library: what it exports", || exports(&library));
-    programs::steps(steps, &library);
+    programs::steps(steps, &library, &artifacts.vectors);
     steps.check("C library: installed, found by pkg-config", || install::check(&library));
 }
 
-/// How the library is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Profile {
-    /// As the suite's other tests are, whose work is used again.
-    Tested,
-    Release,
+/// With what the crate's tests are built. Together with all others, the suite has built them before; alone, the
+/// crates that it depends on may have fewer features, and so are built once more.
+#[derive(Clone, Copy)]
+enum Tested {
+    WithAll,
+    Alone,
 }
 
-impl Profile {
-    fn folder(self) -> &'static str {
-        match self {
-            Profile::Tested => "debug",
-            Profile::Release => "release",
-        }
-    }
+/// What building the crate's tests leaves: the library as it is for them, and an example.
+struct Artifacts {
+    archive: PathBuf,
+    vectors: PathBuf,
+}
 
-    fn arguments(self) -> Vec<&'static str> {
-        match self {
-            Profile::Tested => crate::suite::OPTIMISED.to_vec(),
-            Profile::Release => vec!["--release"],
-        }
+impl Artifacts {
+    fn build(tested: Tested) -> Result<Self> {
+        let packages = match tested {
+            Tested::WithAll => &["--workspace"][..],
+            Tested::Alone => &["--package", "manylane-capi"],
+        };
+        let messages = output_of(
+            cargo()
+                .args(["test", "--quiet", "--locked", "--no-run", "--message-format=json"])
+                .args(packages)
+                .args(suite::OPTIMISED),
+        )?;
+        let files: Vec<PathBuf> = messages
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Message>(line).ok())
+            .flat_map(|message| message.filenames)
+            .collect();
+        let find = |folder: &str, is_it: &dyn Fn(&str) -> bool| {
+            let is_there = |path: &&PathBuf| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                path.parent().is_some_and(|parent| parent.ends_with(folder)) && is_it(&name)
+            };
+            files.iter().find(is_there).cloned().ok_or("cargo names no such file")
+        };
+        let is_archive = |name: &str| name.starts_with("libmanylane_capi") && name.ends_with(".a");
+        Ok(Artifacts {
+            archive: find("deps", &is_archive)?,
+            vectors: find("examples", &|name| name == "vectors")?,
+        })
     }
+}
+
+/// What cargo says of something that it built.
+#[derive(Deserialize)]
+struct Message {
+    filenames: Vec<PathBuf>,
 }
 
 /// Both forms of the library, in one folder.
@@ -95,21 +128,24 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Builds `libmanylane.a`, and links `libmanylane.so` from it.
-    pub(crate) fn build(profile: Profile) -> Result<Self> {
+    /// `libmanylane.a`, and `libmanylane.so` linked from it.
+    fn new(folder: &str, archive: &Path) -> Result<Self> {
+        let folder = target_dir().join("capi").join(folder);
+        create_dir(&folder)?;
+        let library = Library { folder };
+        copy(archive, &library.archive())?;
+        library.link()?;
+        Ok(library)
+    }
+
+    /// As it is installed. With one kind of library only, for cargo optimises none across crates where there are two.
+    pub(crate) fn release() -> Result<Self> {
         run_command(
             cargo()
                 .args(["rustc", "--quiet", "--locked", "--package", "manylane-capi", "--lib"])
-                .args(["--crate-type", "staticlib"])
-                .args(profile.arguments()),
+                .args(["--release", "--crate-type", "staticlib"]),
         )?;
-        let built = target_dir().join(profile.folder()).join("libmanylane_capi.a");
-        let folder = target_dir().join("capi").join(profile.folder());
-        create_dir(&folder)?;
-        let library = Library { folder };
-        copy(&built, &library.archive())?;
-        library.link()?;
-        Ok(library)
+        Library::new("release", &target_dir().join("release/libmanylane_capi.a"))
     }
 
     pub(crate) fn archive(&self) -> PathBuf {
@@ -157,7 +193,7 @@ pub(crate) fn shared_name() -> String {
 
 /// The shared library exports the functions of the header under their version, and nothing else.
 fn exports(library: &Library) -> Result {
-    let table = crate::output_of(
+    let table = output_of(
         Command::new("nm")
             .args(["--dynamic", "--defined-only", "--with-symbol-versions"])
             .arg(library.shared()),

@@ -1,8 +1,8 @@
 //! The C interface: what `manylane.h` declares.
 //!
 //! Each function here is an entry of `libmanylane`; its documentation is the header's, which `cargo xtask gen` writes
-//! from these sources. All of them look alike: [`status::guard`] catches panics and makes a status of the result, the
-//! functions of [`memory`] make slices of pointers and lengths, and those of [`handle`] look after handles.
+//! from these sources. All of them look alike: `status::guard` catches panics and makes a status of the result, the
+//! functions of `memory` make slices of pointers and lengths, and those of `handle` look after handles.
 //!
 //! Names are C's, so types are in lower case.
 #![allow(non_camel_case_types)]

@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    Library, Profile, create_dir,
+    Library, create_dir,
     install::{self, Place},
     write,
 };
@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Options) -> Result {
         libdir: Path::new("/usr/lib").join(triplet.trim()),
     };
     create_dir(&tree)?;
-    Library::build(Profile::Release)?.install(&place)?;
+    Library::release()?.install(&place)?;
     install::programs(&place)?;
     documents(&tree)?;
     control(&scratch, &tree)?;

@@ -9,9 +9,7 @@ use std::{
 
 use clap::Args;
 
-use super::{
-    Library, Profile, SYSTEM_LIBRARIES, copy, create_dir, folder, links, shared_name, write,
-};
+use super::{Library, SYSTEM_LIBRARIES, copy, create_dir, folder, links, shared_name, write};
 use crate::{Result, cargo, output_of, root, run_command, target_dir};
 
 #[derive(Args)]
@@ -32,7 +30,7 @@ pub(crate) fn run(options: &Options) -> Result {
     if !options.prefix.is_absolute() {
         return Err("--prefix needs a path from the root".into());
     }
-    let library = Library::build(Profile::Release)?;
+    let library = Library::release()?;
     let place = Place {
         destdir: options.destdir.clone().unwrap_or_else(|| PathBuf::from("/")),
         prefix: options.prefix.clone(),

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{Library, Profile, SYSTEM_LIBRARIES, create_dir, folder, write};
+use super::{Library, SYSTEM_LIBRARIES, create_dir, folder, write};
 use crate::{Result, output_of, run_command, steps::Steps};
 
 /// Warnings are errors, in both languages.
@@ -111,8 +111,11 @@ fn sanitized(program: &Path) -> Command {
     command
 }
 
-pub(super) fn steps(steps: &mut Steps, library: &Library) {
-    let prepared = prepare(library).and_then(|()| sources(&folder().join("tests")));
+pub(super) fn steps(steps: &mut Steps, library: &Library, vectors: &Path) {
+    // What tests are compared with, as a header of theirs.
+    let prepared = output_of(&mut Command::new(vectors))
+        .and_then(|vectors| write(&library.folder.join("vectors.h"), vectors))
+        .and_then(|()| sources(&folder().join("tests")));
     let tests = match prepared {
         Ok(tests) => tests,
         Err(why) => return steps.check("C library: tests", || Err(why)),
@@ -130,17 +133,6 @@ pub(super) fn steps(steps: &mut Steps, library: &Library) {
     steps.check("C library: examples, with sanitizers", || examples(library));
     steps.check("C library: the README's code", || readme(library));
     steps.check("C library: the sanitizers find a planted overrun", || planted(library));
-}
-
-/// Writes what tests are compared with as a header of theirs.
-fn prepare(library: &Library) -> Result {
-    let vectors = output_of(
-        crate::cargo()
-            .args(["run", "--quiet", "--locked", "--package", "manylane-capi"])
-            .args(["--example", "vectors"])
-            .args(Profile::Tested.arguments()),
-    )?;
-    write(&library.folder.join("vectors.h"), vectors)
 }
 
 /// Every example does what its head says: it is run by the shell lines after `Try:` there.
@@ -230,13 +222,10 @@ fn planted(library: &Library) -> Result {
     }
 }
 
-/// Runs the bench.
-pub(super) fn bench(profile: Profile, file: &Path) -> Result {
-    if profile != Profile::Release {
-        return Err("speeds are those of a release build: --release".into());
-    }
+/// Runs the bench, of both languages as they are used: optimised.
+pub(super) fn bench(file: &Path) -> Result {
     let file = env::current_dir().map_err(|error| error.to_string())?.join(file);
-    let library = Library::build(profile)?;
+    let library = Library::release()?;
     let source = folder().join("benches/overhead.c");
     let program = compile(&library, &source, Link::Shared, &["-O2"])?;
     let of_c = output_of(&mut Command::new(&program))?;
