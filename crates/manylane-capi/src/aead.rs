@@ -62,9 +62,9 @@ pub(crate) struct Stream {
     message: Option<Suspended>,
 }
 
-/// Makes a key. `algorithm` is a cipher, as for manylane_cipher_new(), and "gcm" or "ccm": "sm4-gcm", "aes-256-ccm". `tag_len` is the
-/// bytes of its tags: 16, or 0 for that; GCM also has 4, 8 and 12 to 15, CCM all even numbers from 4 on. Short ones are guessed
-/// sooner. Free the handle with manylane_aead_free().
+/// Makes a key. `algorithm` is a cipher, as for manylane_cipher_new(), and "gcm" or "ccm": "sm4-gcm",
+/// "aes-256-ccm". `tag_len` is the bytes of its tags: 16, or 0 for that; GCM also has 4, 8 and 12 to 15, CCM
+/// all even numbers from 4 on. Short ones are guessed sooner. Free the handle with manylane_aead_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_aead_new(
     aead: *mut *mut manylane_aead,
@@ -98,9 +98,10 @@ pub unsafe extern "C" fn manylane_aead_free(aead: *mut manylane_aead) {
     guard_free(|| unsafe { handle::free(aead) });
 }
 
-/// Encrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way; and writes the
-/// tag. `tag_len` must be the key's. **A nonce must never be used twice under a key.** The associated data `aad` are
-/// authenticated, and not encrypted. GCM takes nonces of any length but 0, CCM of 7 to 13 bytes: 12 with both suits everybody.
+/// Encrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way; and
+/// writes the tag. `tag_len` must be the key's. **A nonce must never be used twice under a key.** The
+/// associated data `aad` are authenticated, and not encrypted. GCM takes nonces of any length but 0, CCM of 7
+/// to 13 bytes: 12 with both suits everybody.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_aead_encrypt(
     aead: *const manylane_aead,
@@ -151,9 +152,9 @@ pub unsafe extern "C" fn manylane_aead_encrypt(
     })
 }
 
-/// Decrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way, if the tag is
-/// theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of `out` is zero, as after every other error that is
-/// found when it has been begun.
+/// Decrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way, if the
+/// tag is theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of `out` is zero, as after
+/// every other error that is found when it has been begun.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_aead_decrypt(
     aead: *const manylane_aead,
@@ -186,8 +187,8 @@ pub unsafe extern "C" fn manylane_aead_decrypt(
     })
 }
 
-/// Begins a message of GCM that comes in parts, in bounded memory. CCM has none: its tag needs the length first. The stream
-/// outlives its key's handle. Free it with manylane_gcm_stream_free().
+/// Begins a message of GCM that comes in parts, in bounded memory. CCM has none: its tag needs the length
+/// first. The stream outlives its key's handle. Free it with manylane_gcm_stream_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_new(
     stream: *mut *mut manylane_gcm_stream,
@@ -216,8 +217,9 @@ pub unsafe extern "C" fn manylane_gcm_stream_new(
     })
 }
 
-/// Goes on over `len` bytes, into as many at `out`, which may be `data`, but not overlap it in another way. What is
-/// decrypted is **not to be used, shown or written anywhere** before manylane_gcm_stream_verify() says that it is the message.
+/// Goes on over `len` bytes, into as many at `out`, which may be `data`, but not overlap it in another way.
+/// What is decrypted is **not to be used, shown or written anywhere** before manylane_gcm_stream_verify() says
+/// that it is the message.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_update(
     stream: *mut manylane_gcm_stream,
@@ -288,8 +290,8 @@ pub unsafe extern "C" fn manylane_gcm_stream_tag(
     })
 }
 
-/// The end of a message that was decrypted: whether the tag is its. If not, the status is MANYLANE_ERROR_DECRYPTION, and all
-/// that was decrypted is to be wiped.
+/// The end of a message that was decrypted: whether the tag is its. If not, the status is
+/// MANYLANE_ERROR_DECRYPTION, and all that was decrypted is to be wiped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_verify(
     stream: *mut manylane_gcm_stream,

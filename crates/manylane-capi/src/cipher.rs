@@ -183,10 +183,11 @@ impl Work {
     }
 }
 
-/// Begins a message. `algorithm` is a cipher, "sm4", "aes-128", "aes-192" or "aes-256", and a mode, "ecb", "cbc", "cfb",
-/// "cfb8", "ofb" or "ctr", with a hyphen between: "sm4-ctr". The key is as long as the cipher's, the IV has 16 bytes, and none with ECB.
-/// `direction` is one of `manylane_direction`, `padding` one of `manylane_padding`. None of these modes tells whether
-/// a ciphertext was altered: manylane_aead_new() is for those that do. Free the handle with manylane_cipher_free().
+/// Begins a message. `algorithm` is a cipher, "sm4", "aes-128", "aes-192" or "aes-256", and a mode, "ecb",
+/// "cbc", "cfb", "cfb8", "ofb" or "ctr", with a hyphen between: "sm4-ctr". The key is as long as the cipher's,
+/// the IV has 16 bytes, and none with ECB. `direction` is one of `manylane_direction`, `padding` one of
+/// `manylane_padding`. None of these modes tells whether a ciphertext was altered: manylane_aead_new() is for
+/// those that do. Free the handle with manylane_cipher_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_cipher_new(
     cipher: *mut *mut manylane_cipher,
@@ -256,10 +257,10 @@ fn in_place(work: &mut Work, room: Output, len: usize) -> Result {
     room.fill_some(|out| work.update(&copy, out))
 }
 
-/// The end of the message, after which the handle takes nothing more. Writes the last bytes: with padding up to 16, otherwise none.
-/// `*out_len` is the room on entry, and then the bytes written. Data that are not whole blocks are
-/// MANYLANE_ERROR_DATA_LENGTH, and padding that is none MANYLANE_ERROR_DECRYPTION: nothing that was decrypted before is then
-/// to be used.
+/// The end of the message, after which the handle takes nothing more. Writes the last bytes: with padding up to
+/// 16, otherwise none. `*out_len` is the room on entry, and then the bytes written. Data that are not whole
+/// blocks are MANYLANE_ERROR_DATA_LENGTH, and padding that is none MANYLANE_ERROR_DECRYPTION: nothing that was
+/// decrypted before is then to be used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_cipher_finish(
     cipher: *mut manylane_cipher,
@@ -285,8 +286,9 @@ pub unsafe extern "C" fn manylane_cipher_free(cipher: *mut manylane_cipher) {
     guard_free(|| unsafe { handle::free(cipher) });
 }
 
-/// Bytes of the key that the named cipher takes, and bytes of IV or nonce: of the modes above, or of "gcm", "ccm" and
-/// "xts". GCM and CCM take other nonces than the usual 12 bytes too; XTS' "IV" is the tweak of a data unit, and its key two keys.
+/// Bytes of the key that the named cipher takes, and bytes of IV or nonce: of the modes above, or of "gcm",
+/// "ccm" and "xts". GCM and CCM take other nonces than the usual 12 bytes too; XTS' "IV" is the tweak of a data
+/// unit, and its key two keys.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_cipher_lens(
     algorithm: *const c_char,

@@ -123,9 +123,9 @@ pub unsafe extern "C" fn manylane_engine_explain(
     })
 }
 
-/// What went wrong so far without making a result wrong, such as a GPU that was given up: a line each, and a zero byte at
-/// the end, which `*len` counts; "" if nothing did. Each warning is told once, if there is room for all. `*len` is the
-/// room on entry.
+/// What went wrong so far without making a result wrong, such as a GPU that was given up: a line each, and a
+/// zero byte at the end, which `*len` counts; "" if nothing did. Each warning is told once, if there is room
+/// for all. `*len` is the room on entry.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_engine_warnings(
     engine: *const manylane_engine,

@@ -182,7 +182,8 @@ pub unsafe extern "C" fn manylane_hash_free(hash: *mut manylane_hash) {
     guard_free(|| unsafe { handle::free(hash) });
 }
 
-/// The digest of one message in memory, of the usual length. `*digest_len` is the room on entry, and then the bytes written.
+/// The digest of one message in memory, of the usual length. `*digest_len` is the room on entry, and then the
+/// bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hash_once(
     algorithm: *const c_char,
@@ -204,8 +205,8 @@ pub unsafe extern "C" fn manylane_hash_once(
 
 /// The digests of many messages, one after another in `out`, whose length `out_len` must be theirs in all.
 ///
-/// `engine` says on which threads and devices; null means on the calling thread alone. `digest_len` is 0 for digests of
-/// the usual length. `out` may not overlap the messages.
+/// `engine` says on which threads and devices; null means on the calling thread alone. `digest_len` is 0 for
+/// digests of the usual length. `out` may not overlap the messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hash_many(
     engine: *const manylane_engine,

@@ -95,8 +95,8 @@ pub unsafe extern "C" fn manylane_hmac_update(
     })
 }
 
-/// The code, as long as a digest, after which the handle takes nothing more until manylane_hmac_reset(). `*code_len` is the room
-/// on entry, and then the bytes written.
+/// The code, as long as a digest, after which the handle takes nothing more until manylane_hmac_reset().
+/// `*code_len` is the room on entry, and then the bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hmac_finish(
     hmac: *mut manylane_hmac,
@@ -194,8 +194,9 @@ pub unsafe extern "C" fn manylane_hmac_once(
     })
 }
 
-/// HMAC-SM3 of many messages, each under its own key, 32 bytes each one after another in `out`, whose length `out_len`
-/// must be theirs in all. `engine` as for manylane_hash_many(). `out` may overlap neither keys nor messages.
+/// HMAC-SM3 of many messages, each under its own key, 32 bytes each one after another in `out`, whose length
+/// `out_len` must be theirs in all. `engine` as for manylane_hash_many(). `out` may overlap neither keys nor
+/// messages.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hmac_sm3_many(
     engine: *const manylane_engine,
@@ -227,8 +228,8 @@ pub unsafe extern "C" fn manylane_hmac_sm3_many(
     })
 }
 
-/// HKDF (RFC 5869) with HMAC-SM3: fills `out` with at most 8160 bytes of key from the secret `ikm`. `salt` and `info` may be empty.
-/// `out` may overlap no input.
+/// HKDF (RFC 5869) with HMAC-SM3: fills `out` with at most 8160 bytes of key from the secret `ikm`. `salt` and
+/// `info` may be empty. `out` may overlap no input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hkdf_sm3(
     ikm: *const c_void,
@@ -258,7 +259,8 @@ pub unsafe extern "C" fn manylane_hkdf_sm3(
     })
 }
 
-/// PBKDF2 (RFC 8018) with HMAC-SM3: fills `out` from a password, with at least one iteration. `out` may overlap no input.
+/// PBKDF2 (RFC 8018) with HMAC-SM3: fills `out` from a password, with at least one iteration. `out` may overlap
+/// no input.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_pbkdf2_sm3(
     password: *const c_void,

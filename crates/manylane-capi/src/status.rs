@@ -21,8 +21,8 @@ use manylane::Error;
 pub enum manylane_status {
     /// All is done.
     MANYLANE_OK = 0,
-    /// An output has not the room, or not the length, that is needed. Where its length is a `size_t *`, that is set
-    /// to the room that is needed.
+    /// An output has not the room, or not the length, that is needed. Where the function was given a pointer to its
+    /// length, that is now the room that is needed.
     MANYLANE_ERROR_OUTPUT_LENGTH = -1,
     /// Two inputs that go together, such as keys and messages, differ in number.
     MANYLANE_ERROR_COUNT_MISMATCH = -2,
@@ -237,8 +237,8 @@ pub extern "C" fn manylane_error_text(status: c_int) -> *const c_char {
 }
 
 /// What went wrong in the last call that failed on the calling thread, with details such as the length that was
-/// expected or what is wrong with a key file; "" if none has failed. It is valid until the next call that fails on this thread.
-/// For logs and people: programs look at the status.
+/// expected or what is wrong with a key file; "" if none has failed. It is valid until the next call that fails
+/// on this thread. For logs and people: programs look at the status.
 #[unsafe(no_mangle)]
 pub extern "C" fn manylane_last_error() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

@@ -73,8 +73,9 @@ pub unsafe extern "C" fn manylane_xts_free(xts: *mut manylane_xts) {
     guard_free(|| unsafe { handle::free(xts) });
 }
 
-/// Encrypts or decrypts one data unit of at least 16 bytes, into as many at `out`, which may be `data`, but not overlap it
-/// in another way. `tweak` has 16 bytes: the number of a sector as a little-endian number. `direction` is one of `manylane_direction`.
+/// Encrypts or decrypts one data unit of at least 16 bytes, into as many at `out`, which may be `data`, but not
+/// overlap it in another way. `tweak` has 16 bytes: the number of a sector as a little-endian number.
+/// `direction` is one of `manylane_direction`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_xts_crypt(
     xts: *const manylane_xts,
@@ -97,8 +98,8 @@ pub unsafe extern "C" fn manylane_xts_crypt(
     })
 }
 
-/// The same for data units of `unit_len` bytes, one after another, whose tweaks are the numbers `first`, `first + 1` and so
-/// on: sectors of a disk. The last may be shorter, down to 16 bytes.
+/// The same for data units of `unit_len` bytes, one after another, whose tweaks are the numbers `first`, `first
+/// + 1` and so on: sectors of a disk. The last may be shorter, down to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_xts_crypt_units(
     xts: *const manylane_xts,

@@ -65,7 +65,7 @@ fn made() -> Result<String> {
              /** Bytes of the longest digest of a function that has one length. */\n\
              #define MANYLANE_MAX_DIGEST_LEN 64\n\n\
              /** The user ID that everybody has who has none of their own. */\n\
-             #define MANYLANE_SM2_DEFAULT_ID \"1234567812345678\"\n"
+             #define MANYLANE_SM2_DEFAULT_ID \"1234567812345678\""
         )),
         usize_is_size_t: true,
         documentation_style: DocumentationStyle::Doxy,
@@ -86,7 +86,67 @@ fn made() -> Result<String> {
     let bindings = builder.generate().map_err(|error| error.to_string())?;
     let mut text = Vec::new();
     bindings.write(&mut text);
-    String::from_utf8(text).map_err(|error| error.to_string())
+    Ok(dressed(&String::from_utf8(text).map_err(|error| error.to_string())?))
+}
+
+/// Columns of the header's lines at most.
+const WIDTH: usize = 100;
+
+/// The header as one would write it: comments of one line where they fit, the others filled; types by their names.
+fn dressed(header: &str) -> String {
+    let mut out = String::new();
+    let mut lines = header.lines();
+    while let Some(line) = lines.next() {
+        let indent = &line[..line.len() - line.trim_start().len()];
+        if line.trim() != "/**" {
+            // Types have names of their own, so functions need not say that they are structures.
+            let is_declared = line.starts_with("typedef");
+            let named = line.replace("struct manylane_", "manylane_");
+            out += if is_declared { line } else { &named };
+            out.push('\n');
+            continue;
+        }
+        let comment: Vec<&str> = lines
+            .by_ref()
+            .take_while(|line| line.trim() != "*/")
+            .map(|line| line.trim().trim_start_matches('*').trim())
+            .collect();
+        let paragraphs: Vec<String> =
+            comment.split(|line| line.is_empty()).map(|lines| lines.join(" ")).collect();
+        if let [only] = &paragraphs[..]
+            && indent.len() + only.chars().count() + "/**  */".len() <= WIDTH
+        {
+            out += &format!("{indent}/** {only} */\n");
+            continue;
+        }
+        out += &format!("{indent}/**\n");
+        for (i, paragraph) in paragraphs.iter().enumerate() {
+            if i > 0 {
+                out += &format!("{indent} *\n");
+            }
+            for line in filled(paragraph, WIDTH - indent.len() - " * ".len()) {
+                out += &format!("{indent} * {line}\n");
+            }
+        }
+        out += &format!("{indent} */\n");
+    }
+    out
+}
+
+/// Words in lines of that many columns.
+fn filled(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if line.is_empty() {
+            *line = word.to_owned();
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            *line += &format!(" {word}");
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
 }
 
 /// The names of all enumerations.
@@ -125,6 +185,17 @@ mod tests {
         let header = " * manylane_a() does\nint manylane_b(int x,\n               int y);\n\
                       const char *manylane_c(void);\nstruct manylane_d manylane_e(int x);\n";
         assert_eq!(functions(header), ["manylane_b", "manylane_c", "manylane_e"]);
+    }
+
+    #[test]
+    fn comments_are_filled() {
+        let header = "/**\n * Does it.\n */\nint f(struct manylane_a *x);\n";
+        assert_eq!(dressed(header), "/** Does it. */\nint f(manylane_a *x);\n");
+        assert_eq!(
+            dressed("  /**\n   * A\n   * b.\n   *\n   * C.\n   */\n"),
+            "  /**\n   * A b.\n   *\n   * C.\n   */\n"
+        );
+        assert_eq!(filled("one two three", 7), ["one two", "three"]);
     }
 
     /// Every entry of the sources is declared: a file that is not read here has none.

@@ -43,8 +43,9 @@ fn form(number: c_int) -> Result<CiphertextForm> {
     })
 }
 
-/// Encrypts a message of 1 byte or more. `form` is one of `manylane_sm2_ciphertext`. `*len` is the room on entry, and then
-/// the bytes written: 96 or 97 more than the message, and with MANYLANE_SM2_ASN1 up to 122 more. GmSSL decrypts at most 255 bytes.
+/// Encrypts a message of 1 byte or more. `form` is one of `manylane_sm2_ciphertext`. `*len` is the room on
+/// entry, and then the bytes written: 96 or 97 more than the message, and with MANYLANE_SM2_ASN1 up to 122
+/// more. GmSSL decrypts at most 255 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_encrypt(
     public_key: *const manylane_sm2_public,
@@ -67,8 +68,8 @@ pub unsafe extern "C" fn manylane_sm2_encrypt(
     })
 }
 
-/// Decrypts a ciphertext of that form. `*len` is the room on entry, and then the bytes written. Whatever is wrong with a ciphertext is
-/// MANYLANE_ERROR_DECRYPTION, and nothing is written.
+/// Decrypts a ciphertext of that form. `*len` is the room on entry, and then the bytes written. Whatever is
+/// wrong with a ciphertext is MANYLANE_ERROR_DECRYPTION, and nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_decrypt(
     key: *const manylane_sm2_key,
@@ -154,9 +155,10 @@ fn put_statuses<T>(results: &[std::result::Result<T, Error>], out: &mut [c_int])
     first
 }
 
-/// Encrypts many messages where they lie, side by side: `count` messages, message `i` of `lens[i]` bytes at `data[i]` to `keys[i]`, which
-/// becomes C2, with C1 of 65 bytes at `c1 + 65 * i` and C3 of 32 bytes at `c3 + 32 * i`. What became of each is `statuses[i]`: one
-/// that failed is as it was. Returns the first that is not MANYLANE_OK, if there is one. No two of all these may overlap.
+/// Encrypts many messages where they lie, side by side: `count` messages, message `i` of `lens[i]` bytes at
+/// `data[i]` to `keys[i]`, which becomes C2, with C1 of 65 bytes at `c1 + 65 * i` and C3 of 32 bytes at `c3 +
+/// 32 * i`. What became of each is `statuses[i]`: one that failed is as it was. Returns the first that is not
+/// MANYLANE_OK, if there is one. No two of all these may overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_encrypt_many(
     public_keys: *const *const manylane_sm2_public,
@@ -197,7 +199,8 @@ pub unsafe extern "C" fn manylane_sm2_encrypt_many(
     })
 }
 
-/// The reverse of manylane_sm2_encrypt_many(): each C2 becomes its message. One that does not decrypt is all zero then.
+/// The reverse of manylane_sm2_encrypt_many(): each C2 becomes its message. One that does not decrypt is all
+/// zero then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_decrypt_many(
     keys: *const *const manylane_sm2_key,

@@ -42,9 +42,9 @@ pub(crate) enum State {
     Failed,
 }
 
-/// Begins a key exchange with the key of this side and the public key of the other, each with a user ID as of manylane_sm2_sign().
-/// `role` is one of `manylane_sm2_role`. Each exchange has an ephemeral key of its own, and serves once. The handle has a copy of the key,
-/// and is freed with manylane_sm2_exchange_free().
+/// Begins a key exchange with the key of this side and the public key of the other, each with a user ID as of
+/// manylane_sm2_sign(). `role` is one of `manylane_sm2_role`. Each exchange has an ephemeral key of its own,
+/// and serves once. The handle has a copy of the key, and is freed with manylane_sm2_exchange_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_exchange_new(
     exchange: *mut *mut manylane_sm2_exchange,
@@ -89,8 +89,8 @@ pub unsafe extern "C" fn manylane_sm2_exchange_ephemeral(
     })
 }
 
-/// Fills `key` with what both sides share, given the other side's R as a point in any form. `key` may not overlap it. Without a check of the other
-/// side's confirmation there is no proof yet that it has the same key.
+/// Fills `key` with what both sides share, given the other side's R as a point in any form. `key` may not
+/// overlap it. Without a check of the other side's confirmation there is no proof yet that it has the same key.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_exchange_agree(
     exchange: *mut manylane_sm2_exchange,
@@ -122,7 +122,8 @@ pub unsafe extern "C" fn manylane_sm2_exchange_agree(
     })
 }
 
-/// The confirmation that is to be sent to the other side once there is a key: S_A or S_B, 32 bytes. Sending it is optional.
+/// The confirmation that is to be sent to the other side once there is a key: S_A or S_B, 32 bytes. Sending it
+/// is optional.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_exchange_confirmation(
     exchange: *mut manylane_sm2_exchange,
@@ -134,8 +135,8 @@ pub unsafe extern "C" fn manylane_sm2_exchange_confirmation(
     })
 }
 
-/// Checks the confirmation of the other side, 32 bytes, in constant time: MANYLANE_OK if it has the same key, otherwise
-/// MANYLANE_ERROR_EXCHANGE.
+/// Checks the confirmation of the other side, 32 bytes, in constant time: MANYLANE_OK if it has the same key,
+/// otherwise MANYLANE_ERROR_EXCHANGE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_exchange_check(
     exchange: *mut manylane_sm2_exchange,

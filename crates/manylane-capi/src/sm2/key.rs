@@ -76,9 +76,9 @@ pub unsafe extern "C" fn manylane_sm2_key_generate(key: *mut *mut manylane_sm2_k
     })
 }
 
-/// Reads a secret key in whatever form it is: 32 bytes are the number d; otherwise PKCS #8, encrypted or not, or SEC 1, in
-/// DER or PEM, or 64 hexadecimal digits. `password` may be null, with the length 0, if there is none: a key that is
-/// encrypted is then MANYLANE_ERROR_PASSWORD_NEEDED.
+/// Reads a secret key in whatever form it is: 32 bytes are the number d; otherwise PKCS #8, encrypted or not,
+/// or SEC 1, in DER or PEM, or 64 hexadecimal digits. `password` may be null, with the length 0, if there is
+/// none: a key that is encrypted is then MANYLANE_ERROR_PASSWORD_NEEDED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_decode(
     key: *mut *mut manylane_sm2_key,
@@ -106,8 +106,8 @@ pub unsafe extern "C" fn manylane_sm2_key_decode(
     })
 }
 
-/// Writes a secret key, unencrypted, in one of the forms of `manylane_sm2_form`; the compressed one has only public keys. `*len` is the
-/// room on entry, and then the bytes written.
+/// Writes a secret key, unencrypted, in one of the forms of `manylane_sm2_form`; the compressed one has only
+/// public keys. `*len` is the room on entry, and then the bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_encode(
     key: *const manylane_sm2_key,
@@ -130,8 +130,10 @@ pub unsafe extern "C" fn manylane_sm2_key_encode(
     })
 }
 
-/// Writes a secret key encrypted under a password: PKCS #8, in MANYLANE_SM2_DER or MANYLANE_SM2_PEM. `kdf` is one of `manylane_sm2_kdf`;
-/// `iterations` of PBKDF2 are 1 to 10,000,000, or 0 for the usual 600,000, which take some tenths of a second. `*len` is the room on entry, which must be 512 bytes, and then the bytes written.
+/// Writes a secret key encrypted under a password: PKCS #8, in MANYLANE_SM2_DER or MANYLANE_SM2_PEM. `kdf` is
+/// one of `manylane_sm2_kdf`; `iterations` of PBKDF2 are 1 to 10,000,000, or 0 for the usual 600,000, which
+/// take some tenths of a second. `*len` is the room on entry, which must be 512 bytes, and then the bytes
+/// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_encrypt(
     key: *const manylane_sm2_key,
@@ -193,8 +195,9 @@ pub unsafe extern "C" fn manylane_sm2_key_free(key: *mut manylane_sm2_key) {
     guard_free(|| unsafe { handle::free(key) });
 }
 
-/// Reads a public key in whatever form it is: a point, with or without 04 or compressed, SubjectPublicKeyInfo or a
-/// certificate, in DER or PEM, or hexadecimal digits. Of a certificate nothing but the key is looked at: it is not verified.
+/// Reads a public key in whatever form it is: a point, with or without 04 or compressed, SubjectPublicKeyInfo
+/// or a certificate, in DER or PEM, or hexadecimal digits. Of a certificate nothing but the key is looked at:
+/// it is not verified.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_public_decode(
     public_key: *mut *mut manylane_sm2_public,
@@ -210,8 +213,8 @@ pub unsafe extern "C" fn manylane_sm2_public_decode(
     })
 }
 
-/// Writes a public key in one of the forms of `manylane_sm2_form`; those of SEC 1 have only secret keys. `*len` is the
-/// room on entry, and then the bytes written.
+/// Writes a public key in one of the forms of `manylane_sm2_form`; those of SEC 1 have only secret keys. `*len`
+/// is the room on entry, and then the bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_public_encode(
     public_key: *const manylane_sm2_public,
@@ -255,8 +258,8 @@ pub unsafe extern "C" fn manylane_sm2_public_free(public_key: *mut manylane_sm2_
     guard_free(|| unsafe { handle::free(public_key) });
 }
 
-/// Plain Diffie-Hellman: x of the shared point, 32 bytes, without any proof of who the other side is. It is no key by itself;
-/// derive one from it, for example with manylane_hkdf_sm3().
+/// Plain Diffie-Hellman: x of the shared point, 32 bytes, without any proof of who the other side is. It is no
+/// key by itself; derive one from it, for example with manylane_hkdf_sm3().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_diffie_hellman(
     key: *const manylane_sm2_key,

@@ -91,9 +91,10 @@ fn read(signature: &[u8], form: c_int) -> Result<Signature> {
     Ok(read.map_err(|_| manylane::Error::Signature)?)
 }
 
-/// Signs a message as the user `id`, of at most 8191 bytes: null with the length 0 stands for "1234567812345678", which everybody uses who has none.
-/// (An empty ID is a pointer that is not null, and the length 0.) `form` is one of `manylane_sm2_signature`. `*len`
-/// is the room on entry, which must be 72, 64 or 128 bytes, and then the bytes written.
+/// Signs a message as the user `id`, of at most 8191 bytes: null with the length 0 stands for
+/// "1234567812345678", which everybody uses who has none. (An empty ID is a pointer that is not null, and the
+/// length 0.) `form` is one of `manylane_sm2_signature`. `*len` is the room on entry, which must be 72, 64 or
+/// 128 bytes, and then the bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_sign(
     key: *const manylane_sm2_key,
@@ -117,7 +118,8 @@ pub unsafe extern "C" fn manylane_sm2_sign(
     })
 }
 
-/// Verifies a signature of the user `id`, as of manylane_sm2_sign(): MANYLANE_OK if it holds, otherwise MANYLANE_ERROR_SIGNATURE.
+/// Verifies a signature of the user `id`, as of manylane_sm2_sign(): MANYLANE_OK if it holds, otherwise
+/// MANYLANE_ERROR_SIGNATURE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_verify(
     public_key: *const manylane_sm2_public,
@@ -139,7 +141,8 @@ pub unsafe extern "C" fn manylane_sm2_verify(
     })
 }
 
-/// Signs the 32 bytes e, the SM3 digest of Z_A and the message, by whoever has computed it. As manylane_sm2_sign() for the rest.
+/// Signs the 32 bytes e, the SM3 digest of Z_A and the message, by whoever has computed it. As
+/// manylane_sm2_sign() for the rest.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_sign_digest(
     key: *const manylane_sm2_key,
@@ -176,8 +179,8 @@ pub unsafe extern "C" fn manylane_sm2_verify_digest(
     })
 }
 
-/// Begins a message that is signed as it comes, as the user `id` of manylane_sm2_sign(). The handle has a copy of the key, and is
-/// freed with manylane_sm2_signer_free().
+/// Begins a message that is signed as it comes, as the user `id` of manylane_sm2_sign(). The handle has a copy
+/// of the key, and is freed with manylane_sm2_signer_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_signer_new(
     signer: *mut *mut manylane_sm2_signer,
