@@ -37,7 +37,12 @@ pub(crate) fn run(options: &Options) -> Result {
         libdir: options.prefix.join(&options.libdir),
     };
     library.install(&place)?;
-    programs(&place)
+    programs(&place)?;
+    println!("installed in {}", place.below(&place.prefix).display());
+    if options.destdir.is_none() {
+        println!("the loader finds a new library after `ldconfig`, in folders that it looks in");
+    }
+    Ok(())
 }
 
 /// Where things go.
