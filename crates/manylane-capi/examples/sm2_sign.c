@@ -81,7 +81,7 @@ static int sign(const char *key_path, const char *path, const char *signature_pa
   if (status == MANYLANE_OK)
     status = manylane_sm2_key_decode(&key, text, key_len, NULL, 0);
   if (status == MANYLANE_OK)
-    status = manylane_sm2_sign(key, NULL, 0, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, &signature_len);
+    status = manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, &signature_len);
   if (status == MANYLANE_OK && write_file(signature_path, signature, signature_len) != 0)
     status = MANYLANE_ERROR_IO;
   manylane_sm2_key_free(key);
@@ -99,7 +99,7 @@ static int verify(const char *public_path, const char *path, const char *signatu
   if (status == MANYLANE_OK)
     status = manylane_sm2_public_decode(&key, text, public_len);
   if (status == MANYLANE_OK)
-    status = manylane_sm2_verify(key, NULL, 0, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, signature_len);
+    status = manylane_sm2_verify(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, signature_len);
   manylane_sm2_public_free(key);
   free(signature);
   free(message);

@@ -12,13 +12,12 @@ use manylane::{
         gcm::{self, Suspended},
     },
 };
-use zeroize::Zeroize as _;
 
 use crate::{
     cipher::{direction, moved, split_name},
     handle::{self, Opaque, exclusive, shared},
     memory::{bytes, bytes_mut, check_apart, name},
-    status::{FINISHED, Failure, Result, guard, guard_free},
+    status::{FINISHED, Failure, Result, guard, guard_free, guard_secret},
 };
 
 /// A key of GCM or CCM. Any number of threads may use one handle at a time.
@@ -45,6 +44,14 @@ impl Keyed {
     }
 }
 
+/// Where a stream goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    Encrypt,
+    Decrypt,
+    Verify,
+}
+
 /// A message of GCM that comes in parts.
 pub struct manylane_gcm_stream {
     _opaque: (),
@@ -57,7 +64,9 @@ impl Opaque for manylane_gcm_stream {
 
 pub(crate) struct Stream {
     key: Arc<Gcm<AnyCipher>>,
-    direction: Direction,
+    direction: Way,
+    /// Bytes so far.
+    len: u64,
     /// None once the end was reached.
     message: Option<Suspended>,
 }
@@ -73,7 +82,7 @@ pub unsafe extern "C" fn manylane_aead_new(
     key_len: usize,
     tag_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(aead)?;
@@ -153,8 +162,8 @@ pub unsafe extern "C" fn manylane_aead_encrypt(
 }
 
 /// Decrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another way, if the
-/// tag is theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of `out` is zero, as after
-/// every other error that is found when it has been begun.
+/// tag is theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of `out` is zero. A nonce or a tag
+/// of a length that the key does not have is refused before, and `out` is as it was.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_aead_decrypt(
     aead: *const manylane_aead,
@@ -177,6 +186,17 @@ pub unsafe extern "C" fn manylane_aead_decrypt(
             let key = shared(aead)?;
             let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
             let tag = bytes(tag, tag_len)?;
+            // What is no message of this key's is refused before it is copied to the place for plaintext.
+            if tag_len != key.tag_len() {
+                return Err(Error::TagLength(tag_len).into());
+            }
+            match key {
+                Keyed::Gcm(key) => drop(key.verifier(nonce, b"")?),
+                Keyed::Ccm(key) => drop(key.encryptor(nonce, b"", len as u64)?),
+            }
+            if matches!(key, Keyed::Gcm(_)) && len as u64 > gcm::MAX_MESSAGE_LEN {
+                return Err(Error::DataLength("too long for GCM").into());
+            }
             let data = moved(data, len, out)?;
             match key {
                 Keyed::Gcm(key) => key.decrypt_detached(nonce, aad, data, tag)?,
@@ -188,7 +208,9 @@ pub unsafe extern "C" fn manylane_aead_decrypt(
 }
 
 /// Begins a message of GCM that comes in parts, in bounded memory. CCM has none: its tag needs the length
-/// first. The stream outlives its key's handle. Free it with manylane_gcm_stream_free().
+/// first. `direction` is one of `manylane_direction`. A message that does not fit in memory is read twice: by
+/// MANYLANE_VERIFY, which only says whether it is the message, and then by MANYLANE_DECRYPT. The stream outlives
+/// its key's handle. Free it with manylane_gcm_stream_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_new(
     stream: *mut *mut manylane_gcm_stream,
@@ -199,27 +221,34 @@ pub unsafe extern "C" fn manylane_gcm_stream_new(
     aad: *const c_void,
     aad_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(stream)?;
-            let direction = self::direction(direction)?;
+            let direction = match direction {
+                2 => Way::Verify,
+                other => match self::direction(other)? {
+                    Direction::Encrypt => Way::Encrypt,
+                    Direction::Decrypt => Way::Decrypt,
+                },
+            };
             let Keyed::Gcm(key) = shared(aead)? else {
                 return Err(Failure::argument("a key of CCM, which has no streams"));
             };
             let (nonce, aad) = (bytes(nonce, nonce_len)?, bytes(aad, aad_len)?);
             let message = Some(match direction {
-                Direction::Encrypt => key.encryptor(nonce, aad)?.suspend(),
-                Direction::Decrypt => key.decryptor(nonce, aad)?.suspend(),
+                Way::Encrypt => key.encryptor(nonce, aad)?.suspend(),
+                Way::Decrypt => key.decryptor(nonce, aad)?.suspend(),
+                Way::Verify => key.verifier(nonce, aad)?.suspend(),
             });
-            handle::put(stream, Stream { key: key.clone(), direction, message })
+            handle::put(stream, Stream { key: key.clone(), direction, len: 0, message })
         }
     })
 }
 
 /// Goes on over `len` bytes, into as many at `out`, which may be `data`, but not overlap it in another way.
 /// What is decrypted is **not to be used, shown or written anywhere** before manylane_gcm_stream_verify() says
-/// that it is the message.
+/// that it is the message. With MANYLANE_VERIFY there is no output: `out` must be null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_update(
     stream: *mut manylane_gcm_stream,
@@ -231,34 +260,35 @@ pub unsafe extern "C" fn manylane_gcm_stream_update(
         // SAFETY: the pointers are the caller's word.
         unsafe {
             exclusive(stream, |stream| {
-                let message = stream.message.take().ok_or(FINISHED)?;
-                let before = message.clone();
-                let is_copy = out.cast_const().cast() != data;
-                let work = || -> Result<Suspended> {
-                    let data = moved(data, len, out)?;
-                    let mut done;
-                    let message = match stream.direction {
-                        Direction::Encrypt => {
-                            let mut message = stream.key.resume_encryptor(message);
-                            done = message.update(data);
-                            message.suspend()
-                        }
-                        Direction::Decrypt => {
-                            let mut message = stream.key.resume_decryptor(message);
-                            done = message.update(data);
-                            message.suspend()
-                        }
-                    };
-                    if is_copy {
-                        done = done.inspect_err(|_| data.zeroize());
+                let before = stream.message.as_ref().ok_or(FINISHED)?;
+                // A part that is refused is no part of the message, and nothing is written.
+                let after = stream.len.checked_add(len as u64);
+                let after = after
+                    .filter(|&after| after <= gcm::MAX_MESSAGE_LEN)
+                    .ok_or(Error::DataLength("GCM takes at most 2^36 - 32 bytes under one nonce"))?;
+                if stream.direction == Way::Verify && !out.is_null() {
+                    return Err(Failure::argument("an output, where nothing is decrypted"));
+                }
+                let before = before.clone();
+                let message = match stream.direction {
+                    Way::Encrypt => {
+                        let mut message = stream.key.resume_encryptor(before);
+                        message.update(moved(data, len, out)?)?;
+                        message.suspend()
                     }
-                    done?;
-                    Ok(message)
+                    Way::Decrypt => {
+                        let mut message = stream.key.resume_decryptor(before);
+                        message.update(moved(data, len, out)?)?;
+                        message.suspend()
+                    }
+                    Way::Verify => {
+                        let mut message = stream.key.resume_verifier(before);
+                        message.update(bytes(data, len)?)?;
+                        message.suspend()
+                    }
                 };
-                // A part that was refused is no part of the message.
-                let after = work();
-                stream.message = Some(after.as_ref().map_or(before, Clone::clone));
-                after.map(drop)
+                (stream.message, stream.len) = (Some(message), after);
+                Ok(())
             })
         }
     })
@@ -275,8 +305,8 @@ pub unsafe extern "C" fn manylane_gcm_stream_tag(
         // SAFETY: the pointers are the caller's word.
         unsafe {
             exclusive(stream, |stream| {
-                if stream.direction == Direction::Decrypt {
-                    return Err(Failure::argument("a message that is decrypted is given its tag"));
+                if stream.direction != Way::Encrypt {
+                    return Err(Failure::state("a message that is decrypted is given its tag"));
                 }
                 if tag_len != stream.key.tag_len() {
                     return Err(Error::TagLength(tag_len).into());
@@ -290,7 +320,7 @@ pub unsafe extern "C" fn manylane_gcm_stream_tag(
     })
 }
 
-/// The end of a message that was decrypted: whether the tag is its. If not, the status is
+/// The end of a message that was decrypted or verified: whether the tag is its. If not, the status is
 /// MANYLANE_ERROR_DECRYPTION, and all that was decrypted is to be wiped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_gcm_stream_verify(
@@ -303,11 +333,14 @@ pub unsafe extern "C" fn manylane_gcm_stream_verify(
         unsafe {
             let tag = bytes(tag, tag_len)?;
             exclusive(stream, |stream| {
-                if stream.direction == Direction::Encrypt {
-                    return Err(Failure::argument("a message that is encrypted has no tag yet"));
+                if stream.direction == Way::Encrypt {
+                    return Err(Failure::state("a message that is encrypted has no tag yet"));
                 }
                 let message = stream.message.take().ok_or(FINISHED)?;
-                Ok(stream.key.resume_decryptor(message).finalize(tag)?)
+                match stream.direction {
+                    Way::Verify => Ok(stream.key.resume_verifier(message).finalize(tag)?),
+                    _ => Ok(stream.key.resume_decryptor(message).finalize(tag)?),
+                }
             })
         }
     })

@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::{
     handle::{self, Opaque, exclusive},
     memory::{Output, bytes, check_apart, name, put},
-    status::{FINISHED, Failure, LENGTH, MEMORY, Result, guard, guard_free},
+    status::{NULL, FINISHED, LENGTH, MEMORY, Failure, Result, guard, guard_free, guard_secret},
 };
 
 /// Which way a cipher goes.
@@ -26,6 +26,8 @@ pub enum manylane_direction {
     MANYLANE_ENCRYPT = 0,
     /// And back.
     MANYLANE_DECRYPT = 1,
+    /// Neither, only whether the tag of a ciphertext is right: for manylane_gcm_stream_new() alone.
+    MANYLANE_VERIFY = 2,
 }
 
 /// What ECB and CBC do with a message that is not whole blocks.
@@ -159,6 +161,14 @@ impl Work {
         }
     }
 
+    /// Room that suffices for so many bytes.
+    fn update_room(&self, len: usize) -> usize {
+        match self {
+            Work::Bytes(_) => len,
+            _ => len.saturating_add(15),
+        }
+    }
+
     /// Bytes that the end may have.
     fn end_len(&self) -> usize {
         match self {
@@ -199,7 +209,7 @@ pub unsafe extern "C" fn manylane_cipher_new(
     iv: *const c_void,
     iv_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(cipher)?;
@@ -213,8 +223,9 @@ pub unsafe extern "C" fn manylane_cipher_new(
 }
 
 /// Goes on over `len` bytes. `*out_len` is the room on entry, and then the bytes written: as many as were given; with
-/// ECB and CBC whole blocks, up to 15 bytes more or less, for what is left waits for more. `out` may be
-/// `data`, but not overlap it in another way.
+/// ECB and CBC whole blocks, up to 15 bytes more or less, for what is left waits for more. So `len + 15` bytes of
+/// room always suffice: that is what a null `out` is told, unless `len` is 0, and the data are not taken then.
+/// `out` may be `data`, but not overlap it in another way.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_cipher_update(
     cipher: *mut manylane_cipher,
@@ -233,6 +244,10 @@ pub unsafe extern "C" fn manylane_cipher_update(
             }
             exclusive(cipher, |work| {
                 let work = work.as_mut().ok_or(FINISHED)?;
+                if out.is_null() && len > 0 {
+                    // It asks for the room: what is given stays the caller's, even where none is needed.
+                    return room.ask(work.update_room(len));
+                }
                 if !same || len == 0 {
                     let data = bytes(data, len)?;
                     return room.fill_some(|out| work.update(data, out));
@@ -258,7 +273,7 @@ fn in_place(work: &mut Work, room: Output, len: usize) -> Result {
 }
 
 /// The end of the message, after which the handle takes nothing more. Writes the last bytes: with padding up to
-/// 16, otherwise none. `*out_len` is the room on entry, and then the bytes written. Data that are not whole
+/// 16, otherwise none: then there is no room to ask for, and a call with a null `out` is the end. `*out_len` is the room on entry, and then the bytes written. Data that are not whole
 /// blocks are MANYLANE_ERROR_DATA_LENGTH, and padding that is none MANYLANE_ERROR_DECRYPTION: nothing that was
 /// decrypted before is then to be used.
 #[unsafe(no_mangle)]
@@ -305,6 +320,12 @@ pub unsafe extern "C" fn manylane_cipher_lens(
                 "xts" => (2, 16),
                 mode => (1, mode.parse::<Mode>().map_err(Failure::name)?.iv_len()),
             };
+            if key_len.is_null() || iv_len.is_null() {
+                return Err(NULL);
+            }
+            if mode.eq_ignore_ascii_case("xts") {
+                crate::xts::check_cipher(algorithm)?;
+            }
             put(key_len, keys * algorithm.key_len())?;
             put(iv_len, iv)
         }

@@ -84,7 +84,8 @@ pub unsafe extern "C" fn manylane_engine_new(
     })
 }
 
-/// Frees an engine, whose threads end. Null is left alone. No call may be using it.
+/// Frees an engine, whose threads end soon after: they may still be there when this returns. Null is left alone. No
+/// call may be using it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_engine_free(engine: *mut manylane_engine) {
     // SAFETY: the pointer is the caller's word.

@@ -11,7 +11,8 @@ use core::sync::atomic::{
 };
 use std::{
     collections::VecDeque,
-    sync::{Mutex, TryLockError},
+    process,
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -42,33 +43,60 @@ struct Header {
     value: AtomicPtr<()>,
 }
 
-/// Freed headers, those that rest longest first. Nobody ever waits for it, for a thread that does not exist after a
-/// `fork` may hold it: then a header more is made, or one is left unused.
-static FREED_HEADERS: Mutex<VecDeque<&'static Header>> = Mutex::new(VecDeque::new());
+/// Freed headers of one process. A child has its own: a thread that does not exist in it may hold its parent's lock.
+struct Pool {
+    process: u32,
+    /// Those that rest longest first.
+    freed: Mutex<VecDeque<&'static Header>>,
+    /// The parent's, never touched again. Kept so that a search for leaks finds what is in it.
+    _older: *const Pool,
+}
 
-fn with_freed<T>(f: impl FnOnce(&mut VecDeque<&'static Header>) -> T) -> Option<T> {
-    match FREED_HEADERS.try_lock() {
-        Ok(mut freed) => Some(f(&mut freed)),
-        Err(TryLockError::Poisoned(freed)) => Some(f(&mut freed.into_inner())),
-        Err(TryLockError::WouldBlock) => None,
+static POOL: AtomicPtr<Pool> = AtomicPtr::new(core::ptr::null_mut());
+
+/// This process's pool. Nobody waits here, for whoever would be waited for may be gone after a `fork`.
+fn pool() -> &'static Pool {
+    let process = process::id();
+    loop {
+        let current = POOL.load(Acquire);
+        // SAFETY: null, or a pool that was leaked below.
+        match unsafe { current.as_ref() } {
+            Some(pool) if pool.process == process => return pool,
+            _ => {}
+        }
+        let new = Box::into_raw(Box::new(Pool { process, freed: Mutex::default(), _older: current }));
+        if POOL.compare_exchange(current, new, AcqRel, Relaxed).is_err() {
+            // SAFETY: nobody else has seen it.
+            drop(unsafe { Box::from_raw(new) });
+        }
     }
 }
 
-/// A handle of a value.
-pub(crate) fn make<H: Opaque>(state: H::State) -> *mut H {
-    let value = Box::into_raw(Box::new(state)).cast();
-    let rested = with_freed(|freed| match freed.len() > RESTING {
-        true => freed.pop_front(),
-        false => None,
-    });
-    let header = rested.flatten().unwrap_or_else(|| {
+fn freed() -> MutexGuard<'static, VecDeque<&'static Header>> {
+    pool().freed.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A header that rested, or a new one.
+fn header_to_use() -> &'static Header {
+    let mut freed = freed();
+    let rested = if freed.len() > RESTING { freed.pop_front() } else { None };
+    drop(freed);
+    rested.unwrap_or_else(|| {
+        #[cfg(test)]
+        tests::MADE.fetch_add(1, Relaxed);
         Box::leak(Box::new(Header {
             mark: AtomicU64::new(FREED),
             busy: AtomicBool::new(false),
             poisoned: AtomicBool::new(false),
             value: AtomicPtr::default(),
         }))
-    });
+    })
+}
+
+/// A handle of a value.
+pub(crate) fn make<H: Opaque>(state: H::State) -> *mut H {
+    let value = Box::into_raw(Box::new(state)).cast();
+    let header = header_to_use();
     header.poisoned.store(false, Relaxed);
     header.value.store(value, Relaxed);
     header.busy.store(false, Relaxed);
@@ -182,11 +210,13 @@ pub(crate) unsafe fn free<H: Opaque>(handle: *mut H) {
     let value = header.value.swap(core::ptr::null_mut(), Relaxed);
     // SAFETY: made by `make` as a box of that type, and taken out of the header once.
     drop(unsafe { Box::from_raw(value.cast::<H::State>()) });
-    with_freed(|freed| freed.push_back(header));
+    freed().push_back(header);
 }
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::AtomicUsize;
+
     use super::*;
     use crate::status::{Failure, guard, manylane_status::*};
 
@@ -230,6 +260,60 @@ mod tests {
             assert_eq!(shared(other).ok().map(String::as_str), Some("text"));
             free(other);
         }
+    }
+
+    /// Headers that were made, by all tests of this process.
+    pub(super) static MADE: AtomicUsize = AtomicUsize::new(0);
+
+    fn make_and_free(count: u32) {
+        for i in 0..count {
+            // SAFETY: a handle of this module.
+            unsafe { free(make::<Number>(i)) };
+        }
+    }
+
+    /// However many threads make and free handles, headers are used again.
+    #[test]
+    fn threads_lose_no_headers() {
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| make_and_free(20_000));
+            }
+        });
+        let made = MADE.load(Relaxed);
+        assert!(made < 2 * RESTING, "{made} headers");
+    }
+
+    /// A child goes on, and loses no headers, wherever the threads are that it does not have.
+    #[test]
+    fn children_lose_no_headers() {
+        let ends = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !ends.load(Relaxed) {
+                        make_and_free(100);
+                    }
+                });
+            }
+            for _ in 0..30 {
+                // SAFETY: the child calls nothing but what a child may: this module and the allocator, which is
+                // glibc's and made for it.
+                let child = unsafe { libc::fork() };
+                if child == 0 {
+                    let before = MADE.load(Relaxed);
+                    make_and_free(3 * RESTING as u32);
+                    let more = MADE.load(Relaxed) - before;
+                    // SAFETY: ends the child.
+                    unsafe { libc::_exit(i32::from(more > RESTING + 1)) };
+                }
+                let mut how = 0;
+                // SAFETY: a child of this test, and a place for how it ended.
+                assert_eq!(unsafe { libc::waitpid(child, &raw mut how, 0) }, child);
+                assert_eq!(how, 0);
+            }
+            ends.store(true, Relaxed);
+        });
     }
 
     #[test]

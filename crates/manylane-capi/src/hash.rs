@@ -43,7 +43,7 @@ pub(crate) unsafe fn choose(
 ) -> Result<(Algorithm, usize)> {
     // SAFETY: the caller's word.
     let algorithm = unsafe { name(algorithm) }?;
-    let algorithm: Algorithm = algorithm.parse().map_err(Failure::name)?;
+    let algorithm: Algorithm = algorithm.to_ascii_lowercase().parse().map_err(Failure::name)?;
     match digest_len {
         0 => Ok((algorithm, algorithm.digest_len())),
         len if len == algorithm.digest_len() => Ok((algorithm, len)),
@@ -206,7 +206,9 @@ pub unsafe extern "C" fn manylane_hash_once(
 /// The digests of many messages, one after another in `out`, whose length `out_len` must be theirs in all.
 ///
 /// `engine` says on which threads and devices; null means on the calling thread alone. `digest_len` is 0 for
-/// digests of the usual length. `out` may not overlap the messages.
+/// digests of the usual length. `out` may overlap neither the messages nor what says where they are. Messages of
+/// "kt128" and "kt256" are worked on one after another. Page-locked messages are read by GPUs where they are: should
+/// a GPU hang, it may still read them when this has returned, so they must stay mapped as long as the process lives.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_hash_many(
     engine: *const manylane_engine,
@@ -222,16 +224,21 @@ pub unsafe extern "C" fn manylane_hash_many(
         unsafe {
             let engine = crate::engine::of(engine)?;
             let (algorithm, len) = choose(algorithm, digest_len)?;
-            let messages = resolve(messages, &mut list)?;
+            let given = messages;
+            let messages = resolve(given, &mut list)?;
             let needed = messages.len().checked_mul(len).ok_or(LENGTH)?;
             if out_len != needed {
                 return Err(manylane::Error::OutputLength { expected: needed, got: out_len }.into());
             }
-            check_apart_from((out, out_len), &messages)?;
+            check_apart_from((out, out_len), given, &messages)?;
             let out = bytes_mut(out, out_len)?;
             if algorithm.is_tree() {
                 // A tree has no midstate that many messages start from: each is a message by itself.
                 for (i, out) in out.chunks_exact_mut(len).enumerate() {
+                    if let (Some(engine), true) = (engine, len == algorithm.digest_len()) {
+                        out.copy_from_slice(&engine.hash(algorithm, messages.get(i)));
+                        continue;
+                    }
                     let mut hasher = Hasher::with_digest_len(algorithm, len);
                     hasher.update(messages.get(i));
                     hasher.finish_into(out);

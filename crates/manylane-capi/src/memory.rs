@@ -156,6 +156,13 @@ impl Output {
         Err(Error::OutputLength { expected: needed, got: self.room }.into())
     }
 
+    /// Says how much room suffices, as after too little.
+    pub(crate) fn ask(&self, sufficient: usize) -> Result {
+        // SAFETY: of `new`.
+        unsafe { self.len.write(sufficient) };
+        Err(Error::OutputLength { expected: sufficient, got: self.room }.into())
+    }
+
     /// Bytes of room.
     pub(crate) fn len(&self) -> usize {
         self.room

@@ -43,6 +43,8 @@ pub struct manylane_messages {
     pub len: usize,
     /// Bytes from the start of a message to that of the next.
     pub stride: usize,
+    /// Must be 0.
+    pub reserved: [u64; 2],
 }
 
 impl Default for manylane_messages {
@@ -55,6 +57,7 @@ impl Default for manylane_messages {
             count: 0,
             len: 0,
             stride: 0,
+            reserved: [0; 2],
         }
     }
 }
@@ -130,6 +133,9 @@ pub(crate) unsafe fn resolve<'a>(
     }
     // SAFETY: the caller's word.
     let m = unsafe { *messages };
+    if m.reserved != [0; 2] {
+        return Err(Failure::argument("messages of a newer library, or of none"));
+    }
     let offsets = || match m.count {
         0 => Ok(0),
         count => count.checked_add(1).ok_or(LENGTH),
@@ -160,14 +166,34 @@ pub(crate) unsafe fn resolve<'a>(
     }
 }
 
-/// Refuses an output within the messages.
-pub(crate) fn check_apart_from(out: (*mut u8, usize), messages: &Messages) -> Result {
+/// Refuses an output within the messages, or within what says where they are: that is read while digests are written.
+///
+/// # Safety
+/// `given` is what `messages` were resolved from.
+pub(crate) unsafe fn check_apart_from(
+    out: (*mut u8, usize),
+    given: *const manylane_messages,
+    messages: &Messages,
+) -> Result {
+    // SAFETY: it was read before.
+    let given = unsafe { *given };
     let apart = |data: &[u8]| check_apart(out, (data.as_ptr().cast(), data.len()));
+    let places = |bytes: usize| check_apart(out, (given.places, bytes));
     match messages.shape() {
-        manylane::Shape::Slices(slices) => slices.iter().try_for_each(|data| apart(data)),
-        manylane::Shape::Strided { data, .. }
-        | manylane::Shape::Offsets32 { data, .. }
-        | manylane::Shape::Offsets64 { data, .. } => apart(data),
+        manylane::Shape::Slices(slices) => {
+            check_apart(out, (given.data, size_of::<*const c_void>() * given.count))?;
+            places(size_of::<usize>() * given.count)?;
+            slices.iter().try_for_each(|data| apart(data))
+        }
+        manylane::Shape::Strided { data, .. } => apart(data),
+        manylane::Shape::Offsets32 { data, offsets } => {
+            places(size_of_val(offsets))?;
+            apart(data)
+        }
+        manylane::Shape::Offsets64 { data, offsets } => {
+            places(size_of_val(offsets))?;
+            apart(data)
+        }
         // No other shape is made here.
         _ => Ok(()),
     }

@@ -8,17 +8,18 @@ pub mod sign;
 
 use core::ffi::c_void;
 
-use manylane::sm2::DEFAULT_ID;
+use crate::{
+    memory::bytes,
+    status::{NULL, Result},
+};
 
-use crate::{memory::bytes, status::Result};
-
-/// A user ID; null without a length stands for the one that everybody has.
+/// A user ID, which must be said: for an empty one and for that of everybody, a null pointer would be as good.
 ///
 /// # Safety
 /// As of [`bytes`].
 unsafe fn user_id<'a>(id: *const c_void, id_len: usize) -> Result<&'a [u8]> {
-    if id.is_null() && id_len == 0 {
-        return Ok(DEFAULT_ID);
+    if id.is_null() {
+        return Err(NULL);
     }
     // SAFETY: the caller's word.
     unsafe { bytes(id, id_len) }

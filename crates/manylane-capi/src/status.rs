@@ -2,12 +2,11 @@
 #![allow(unsafe_code)] // Functions with C's names.
 
 use core::{
-    cell::RefCell,
+    cell::UnsafeCell,
     ffi::{CStr, c_char, c_int},
 };
 use std::{
     any::Any,
-    ffi::CString,
     fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
 };
@@ -90,6 +89,8 @@ pub enum manylane_status {
     MANYLANE_ERROR_IO = -111,
     /// There is not enough memory.
     MANYLANE_ERROR_MEMORY = -112,
+    /// The handle has not come to the point where it does this, or goes another way.
+    MANYLANE_ERROR_STATE = -113,
 }
 
 use manylane_status::*;
@@ -133,6 +134,11 @@ impl Failure {
         Failure::Because(MANYLANE_ERROR_ARGUMENT, what.to_string())
     }
 
+    /// What a handle does not do, or not yet.
+    pub(crate) fn state(what: &str) -> Self {
+        Failure::Because(MANYLANE_ERROR_STATE, what.to_owned())
+    }
+
     /// A name of nothing.
     pub(crate) fn name(what: impl fmt::Display) -> Self {
         Failure::Because(MANYLANE_ERROR_NAME, what.to_string())
@@ -154,9 +160,13 @@ impl Failure {
     }
 }
 
+/// Bytes of the text at most, and a zero byte.
+const LAST_ROOM: usize = 512;
+
 thread_local! {
     /// What went wrong in the calling thread's last call that failed.
-    static LAST: RefCell<CString> = RefCell::default();
+    /// Always at the same place, so that a pointer to an older text shows a newer one, and nothing that was freed.
+    static LAST: UnsafeCell<[u8; LAST_ROOM]> = const { UnsafeCell::new([0; LAST_ROOM]) };
 }
 
 /// Does the work of an entry: no panic leaves it.
@@ -170,9 +180,29 @@ pub(crate) fn guard(work: impl FnOnce() -> Result) -> c_int {
     // A thread that is ending has no place for the text any more.
     let _ = LAST.try_with(|last| {
         let text = failure.text().replace('\0', " ");
-        last.replace(CString::new(text).unwrap_or_default());
+        let text = &text.as_bytes()[..text.floor_char_boundary(LAST_ROOM - 1)];
+        // SAFETY: only this thread has it, and lends it to nobody but C.
+        let last = unsafe { &mut *last.get() };
+        last[..text.len()].copy_from_slice(text);
+        last[text.len()] = 0;
     });
     failure.code()
+}
+
+/// So much of the stack is wiped. The deepest work with secrets that is done in one piece, SM2's, uses less than half.
+const WIPED: usize = 16 << 10;
+
+/// The same for work with keys and what is computed of them. Rust moves values without wiping where they were, so the
+/// stack that the work has used is wiped.
+pub(crate) fn guard_secret(work: impl FnOnce() -> Result) -> c_int {
+    /// In a frame of its own: what is below this one is wiped.
+    #[inline(never)]
+    fn deeper(work: impl FnOnce() -> Result) -> c_int {
+        guard(work)
+    }
+    let code = deeper(work);
+    zeroize::zeroize_stack::<WIPED>();
+    code
 }
 
 /// The same for what returns nothing.
@@ -187,7 +217,7 @@ fn panic_text(payload: &(dyn Any + Send)) -> String {
 }
 
 /// One sentence for each status.
-const TEXTS: [(manylane_status, &CStr); 35] = [
+const TEXTS: [(manylane_status, &CStr); 36] = [
     (MANYLANE_OK, c"all is done"),
     (MANYLANE_ERROR_OUTPUT_LENGTH, c"the output has not the length that is needed"),
     (MANYLANE_ERROR_COUNT_MISMATCH, c"keys and messages differ in number"),
@@ -223,6 +253,7 @@ const TEXTS: [(manylane_status, &CStr); 35] = [
     (MANYLANE_ERROR_DEVICE, c"the device cannot be used"),
     (MANYLANE_ERROR_IO, c"a file could not be opened or read"),
     (MANYLANE_ERROR_MEMORY, c"there is not enough memory"),
+    (MANYLANE_ERROR_STATE, c"the handle is not at the point where it does this"),
 ];
 
 fn text_of(code: c_int) -> &'static CStr {
@@ -237,11 +268,11 @@ pub extern "C" fn manylane_error_text(status: c_int) -> *const c_char {
 }
 
 /// What went wrong in the last call that failed on the calling thread, with details such as the length that was
-/// expected or what is wrong with a key file; "" if none has failed. It is valid until the next call that fails
-/// on this thread. For logs and people: programs look at the status.
+/// expected or what is wrong with a key file; "" if none has failed. It is there until the thread ends, and is
+/// overwritten by the next call that fails on this thread. For logs and people: programs look at the status.
 #[unsafe(no_mangle)]
 pub extern "C" fn manylane_last_error() -> *const c_char {
-    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    LAST.try_with(|last| last.get().cast_const().cast()).unwrap_or(c"".as_ptr())
 }
 
 #[cfg(test)]

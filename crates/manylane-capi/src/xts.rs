@@ -3,9 +3,13 @@
 
 use core::ffi::{c_char, c_int, c_void};
 
-use manylane::block::{
-    TweakOrder, Xts,
-    any::{AnyCipher, Direction},
+use manylane::{
+    Error,
+    block::{
+        TweakOrder, Xts,
+        any::{Algorithm, AnyCipher, Direction},
+        xts,
+    },
 };
 use zeroize::Zeroize as _;
 
@@ -13,7 +17,7 @@ use crate::{
     cipher::{direction, moved, split_name},
     handle::{self, Opaque, shared},
     memory::{array, bytes, name},
-    status::{Failure, Result, guard, guard_free},
+    status::{Failure, Result, guard, guard_free, guard_secret},
 };
 
 /// How XTS multiplies the tweak from block to block.
@@ -47,7 +51,7 @@ pub unsafe extern "C" fn manylane_xts_new(
     key: *const c_void,
     key_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(xts)?;
@@ -56,8 +60,12 @@ pub unsafe extern "C" fn manylane_xts_new(
             if !mode.eq_ignore_ascii_case("xts") {
                 return Err(Failure::name(format!("'{mode}' is not the mode xts")));
             }
+            check_cipher(algorithm)?;
             let order = match order {
                 0 => TweakOrder::Ieee,
+                1 if algorithm != Algorithm::Sm4 => {
+                    return Err(Failure::argument("GB/T 17964 has XTS of SM4 alone"));
+                }
                 1 => TweakOrder::Gb,
                 other => return Err(Failure::argument(format!("{other} is no order of tweaks"))),
             };
@@ -90,6 +98,7 @@ pub unsafe extern "C" fn manylane_xts_crypt(
         unsafe {
             let (xts, tweak) = (shared(xts)?, *array(tweak)?);
             let direction = self::direction(direction)?;
+            check_unit(len)?;
             crypt(data, len, out, |data| match direction {
                 Direction::Encrypt => xts.encrypt(&tweak, data),
                 Direction::Decrypt => xts.decrypt(&tweak, data),
@@ -115,12 +124,32 @@ pub unsafe extern "C" fn manylane_xts_crypt_units(
         unsafe {
             let xts = shared(xts)?;
             let (direction, first) = (self::direction(direction)?, u128::from(first));
+            check_unit(unit_len)?;
+            if !len.is_multiple_of(unit_len) {
+                check_unit(len % unit_len)?;
+            }
             crypt(data, len, out, |data| match direction {
                 Direction::Encrypt => xts.encrypt_units(first, unit_len, data),
                 Direction::Decrypt => xts.decrypt_units(first, unit_len, data),
             })
         }
     })
+}
+
+/// There is AES-XTS with two keys of 128 or of 256 bits, and none between.
+pub(crate) fn check_cipher(algorithm: Algorithm) -> Result {
+    match algorithm {
+        Algorithm::Aes192 => Err(Failure::name("no standard has XTS of AES-192")),
+        _ => Ok(()),
+    }
+}
+
+/// What XTS refuses, before anything is copied to the output.
+fn check_unit(len: usize) -> Result {
+    match len {
+        xts::MIN_UNIT_LEN..=xts::MAX_UNIT_LEN => Ok(()),
+        _ => Err(Error::DataLength("a data unit of XTS has 16 to 16777216 bytes").into()),
+    }
 }
 
 /// # Safety

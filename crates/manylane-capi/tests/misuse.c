@@ -103,7 +103,7 @@ static void handles(void) {
   STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_key_encode(key, MANYLANE_SM2_RAW, digest, &len));
   uint8_t signature[72];
   len = sizeof signature;
-  STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_sign((const manylane_sm2_key *)public_key, NULL, 0, "", 0,
+  STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_sign((const manylane_sm2_key *)public_key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "", 0,
                                                   MANYLANE_SM2_SIGNATURE_DER, signature, &len));
   manylane_sm2_public_free(public_key);
   CHECK(manylane_sm2_public_equal(public_key, public_key) == 0);
@@ -205,6 +205,29 @@ static void overlaps(void) {
   STATUS(MANYLANE_ERROR_OVERLAP, manylane_hash_many(NULL, "sm3", 0, &many, buffer + 99, 64));
   OK(manylane_hash_many(NULL, "sm3", 0, &many, buffer + 100, 64));
   STATUS(MANYLANE_ERROR_OVERLAP, manylane_hkdf_sm3(buffer, 16, NULL, 0, NULL, 0, buffer + 15, 32));
+  /* Nor may digests lie on what says where messages are. */
+  enum { MANY = 400 };
+  static union {
+    uint32_t narrow[MANY + 1];
+    uint64_t wide[MANY + 1];
+    size_t lens[MANY];
+    const void *pointers[MANY];
+    uint8_t bytes[32 * MANY];
+  } shared, other;
+  static uint8_t data[8 * MANY];
+  memset(&shared, 0, sizeof shared);
+  many = manylane_offsets32(data, sizeof data, shared.narrow, MANY);
+  STATUS(MANYLANE_ERROR_OVERLAP, manylane_hash_many(NULL, "sm3", 0, &many, shared.bytes, 32 * MANY));
+  STATUS(MANYLANE_ERROR_OVERLAP, manylane_hmac_sm3_many(NULL, &many, &many, shared.bytes, 32 * MANY));
+  OK(manylane_hash_many(NULL, "sm3", 0, &many, other.bytes, 32 * MANY));
+  many = manylane_offsets64(data, sizeof data, shared.wide, MANY);
+  STATUS(MANYLANE_ERROR_OVERLAP, manylane_hash_many(NULL, "sm3", 0, &many, shared.bytes, 32 * MANY));
+  memset(&other, 0, sizeof other);
+  many = manylane_pointers(shared.pointers, other.lens, MANY);
+  STATUS(MANYLANE_ERROR_OVERLAP, manylane_hash_many(NULL, "sm3", 0, &many, shared.bytes, 32 * MANY));
+  STATUS(MANYLANE_ERROR_OVERLAP, manylane_hash_many(NULL, "sm3", 0, &many, other.bytes, 32 * MANY));
+  for (size_t i = 0; i < sizeof shared; i++)
+    CHECK(shared.bytes[i] == 0 && other.bytes[i] == 0);
   manylane_cipher *cipher = NULL;
   OK(manylane_cipher_new(&cipher, "sm4-ctr", MANYLANE_ENCRYPT, MANYLANE_PADDING_NONE, buffer, 16, buffer, 16));
   size_t len = 100;

@@ -7,7 +7,7 @@
 static manylane_sm2_key *key_of(const char *digits) {
   bytes d = unhex(digits);
   manylane_sm2_key *key = NULL;
-  OK(manylane_sm2_key_decode(&key, d.data, d.len, NULL, 0));
+  OK(manylane_sm2_key_from_bytes(&key, d.data, d.len));
   drop(&d);
   return key;
 }
@@ -95,8 +95,11 @@ static void passwords(void) {
   size_t len = 512;
   uint8_t text[512];
   STATUS(MANYLANE_ERROR_ARGUMENT, manylane_sm2_key_encrypt(key, MANYLANE_SM2_PEM, 2, 1000, "x", 1, text, &len));
-  STATUS(MANYLANE_ERROR_ENCODING,
+  STATUS(MANYLANE_ERROR_ARGUMENT,
          manylane_sm2_key_encrypt(key, MANYLANE_SM2_PEM, 0, UINT32_MAX, "x", 1, text, &len));
+  /* A password that was not read does not encrypt a key. */
+  STATUS(MANYLANE_ERROR_NULL, manylane_sm2_key_encrypt(key, MANYLANE_SM2_PEM, 0, 1000, NULL, 0, text, &len));
+  STATUS(MANYLANE_ERROR_ARGUMENT, manylane_sm2_key_encrypt(key, MANYLANE_SM2_PEM, 0, 1000, "", 0, text, &len));
   STATUS(MANYLANE_ERROR_ARGUMENT, manylane_sm2_key_encrypt(key, MANYLANE_SM2_RAW, 0, 1000, "x", 1, text, &len));
   manylane_sm2_key_free(key);
 }
@@ -173,8 +176,8 @@ static void default_id(void) {
   manylane_sm2_public *public_key = public_of(key);
   uint8_t signature[64];
   size_t len = sizeof signature;
-  OK(manylane_sm2_sign(key, NULL, 0, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &len));
-  OK(manylane_sm2_verify(public_key, MANYLANE_SM2_DEFAULT_ID, 16, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
+  OK(manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &len));
+  OK(manylane_sm2_verify(public_key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
   STATUS(MANYLANE_ERROR_SIGNATURE,
          manylane_sm2_verify(public_key, "", 0, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
   STATUS(MANYLANE_ERROR_NULL,
@@ -299,8 +302,8 @@ static void exchange(void) {
   OK(manylane_sm2_key_generate(&a)), OK(manylane_sm2_key_generate(&b));
   manylane_sm2_public *public_a = public_of(a), *public_b = public_of(b);
   manylane_sm2_exchange *of_a = NULL, *of_b = NULL;
-  OK(manylane_sm2_exchange_new(&of_a, MANYLANE_SM2_INITIATOR, a, "alice", 5, public_b, NULL, 0));
-  OK(manylane_sm2_exchange_new(&of_b, MANYLANE_SM2_RESPONDER, b, NULL, 0, public_a, "alice", 5));
+  OK(manylane_sm2_exchange_new(&of_a, MANYLANE_SM2_INITIATOR, a, "alice", 5, public_b, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN));
+  OK(manylane_sm2_exchange_new(&of_b, MANYLANE_SM2_RESPONDER, b, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, public_a, "alice", 5));
   /* The handles have keys of their own. */
   manylane_sm2_key_free(a), manylane_sm2_key_free(b);
   uint8_t r_a[65], r_b[65], key_a[48], key_b[48], confirm_a[32], confirm_b[32];

@@ -65,7 +65,9 @@ fn made() -> Result<String> {
              /** Bytes of the longest digest of a function that has one length. */\n\
              #define MANYLANE_MAX_DIGEST_LEN 64\n\n\
              /** The user ID that everybody has who has none of their own. */\n\
-             #define MANYLANE_SM2_DEFAULT_ID \"1234567812345678\""
+             #define MANYLANE_SM2_DEFAULT_ID \"1234567812345678\"\n\n\
+             /** Its length in bytes. */\n\
+             #define MANYLANE_SM2_DEFAULT_ID_LEN 16"
         )),
         usize_is_size_t: true,
         documentation_style: DocumentationStyle::Doxy,

@@ -13,7 +13,7 @@ use crate::{
     handle::shared,
     memory::{Output, bytes, bytes_mut, check_apart, slice},
     messages::room_for,
-    status::{Failure, LENGTH, NULL, OVERLAP, Result, guard, manylane_status},
+    status::{LENGTH, NULL, OVERLAP, Failure, Result, guard_secret, manylane_status},
 };
 
 /// Forms of ciphertexts.
@@ -44,7 +44,7 @@ fn form(number: c_int) -> Result<CiphertextForm> {
 }
 
 /// Encrypts a message of 1 byte or more. `form` is one of `manylane_sm2_ciphertext`. `*len` is the room on
-/// entry, and then the bytes written: 96 or 97 more than the message, and with MANYLANE_SM2_ASN1 up to 122
+/// entry, and then the bytes written: 96 or 97 more than the message, and with MANYLANE_SM2_ASN1 up to 118
 /// more. GmSSL decrypts at most 255 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_encrypt(
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn manylane_sm2_encrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(out, len)?;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn manylane_sm2_decrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(out, len)?;
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn manylane_sm2_encrypt_many(
     c3: *mut u8,
     statuses: *mut c_int,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word; slices of them are apart.
         unsafe {
             let Outputs { c1_len, c3_len } = Outputs::of(count)?;
@@ -211,13 +211,19 @@ pub unsafe extern "C" fn manylane_sm2_decrypt_many(
     c3: *const u8,
     statuses: *mut c_int,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word; slices of them are apart.
         unsafe {
             let Outputs { c1_len, c3_len } = Outputs::of(count)?;
             let mut data = many(data, lens, count)?;
             let keys = self::keys(keys, count)?;
-            check_apart_from_all(statuses, count, &data)?;
+            let statuses_len = check_apart_from_all(statuses, count, &data)?;
+            for (input, len) in [(c1, c1_len), (c3, c3_len)] {
+                check_apart((statuses.cast(), statuses_len), (input.cast(), len))?;
+                for data in &mut data {
+                    check_apart((data.as_mut_ptr(), data.len()), (input.cast(), len))?;
+                }
+            }
             let c1 = bytes(c1.cast(), c1_len)?.as_chunks::<65>().0;
             let c3 = bytes(c3.cast(), c3_len)?.as_chunks::<32>().0;
             let mut sealed = room_for(count)?;

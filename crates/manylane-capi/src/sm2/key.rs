@@ -8,7 +8,7 @@ use manylane::sm2::{KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey};
 use crate::{
     handle::{self, Opaque, shared},
     memory::{Output, bytes, put_array},
-    status::{Failure, Result, guard, guard_free},
+    status::{NULL, Failure, Result, guard, guard_free, guard_secret},
 };
 
 /// Forms of keys.
@@ -67,7 +67,7 @@ const ENCRYPTED_ROOM: usize = 512;
 /// Draws a secret key from the operating system's generator. Free the handle with manylane_sm2_key_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_generate(key: *mut *mut manylane_sm2_key) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointer is the caller's word.
         unsafe {
             handle::clear(key)?;
@@ -76,8 +76,25 @@ pub unsafe extern "C" fn manylane_sm2_key_generate(key: *mut *mut manylane_sm2_k
     })
 }
 
-/// Reads a secret key in whatever form it is: 32 bytes are the number d; otherwise PKCS #8, encrypted or not,
-/// or SEC 1, in DER or PEM, or 64 hexadecimal digits. `password` may be null, with the length 0, if there is
+/// The secret key that is the number `d`: 32 bytes, big-endian. Free the handle with manylane_sm2_key_free().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn manylane_sm2_key_from_bytes(
+    key: *mut *mut manylane_sm2_key,
+    d: *const c_void,
+    len: usize,
+) -> c_int {
+    guard_secret(|| {
+        // SAFETY: the pointers are the caller's word.
+        unsafe {
+            handle::clear(key)?;
+            let d = bytes(d, len)?.as_array().ok_or(manylane::Error::Key)?;
+            handle::put(key, SecretKey::from_bytes(d)?)
+        }
+    })
+}
+
+/// Reads a secret key in whatever form it is: PKCS #8, encrypted or not, or SEC 1, in DER or PEM, or 64
+/// hexadecimal digits. The number d alone is for manylane_sm2_key_from_bytes(), for every 32 bytes are one. `password` may be null, with the length 0, if there is
 /// none: a key that is encrypted is then MANYLANE_ERROR_PASSWORD_NEEDED.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_decode(
@@ -87,7 +104,7 @@ pub unsafe extern "C" fn manylane_sm2_key_decode(
     password: *const c_void,
     password_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(key)?;
@@ -96,12 +113,7 @@ pub unsafe extern "C" fn manylane_sm2_key_decode(
                 true => None,
                 false => Some(bytes(password, password_len)?),
             };
-            // No other form has 32 bytes.
-            let secret = match data.as_array() {
-                Some(number) => SecretKey::from_bytes(number)?,
-                None => SecretKey::decode(data, password)?,
-            };
-            handle::put(key, secret)
+            handle::put(key, SecretKey::decode(data, password)?)
         }
     })
 }
@@ -115,7 +127,7 @@ pub unsafe extern "C" fn manylane_sm2_key_encode(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         let (out, key) = unsafe { (Output::new(out, len)?, shared(key)?) };
         match form {
@@ -132,7 +144,7 @@ pub unsafe extern "C" fn manylane_sm2_key_encode(
 
 /// Writes a secret key encrypted under a password: PKCS #8, in MANYLANE_SM2_DER or MANYLANE_SM2_PEM. `kdf` is
 /// one of `manylane_sm2_kdf`; `iterations` of PBKDF2 are 1 to 10,000,000, or 0 for the usual 600,000, which
-/// take some tenths of a second. `*len` is the room on entry, which must be 512 bytes, and then the bytes
+/// take some tenths of a second. The password may not be empty. `*len` is the room on entry, which must be 512 bytes, and then the bytes
 /// written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_encrypt(
@@ -145,7 +157,8 @@ pub unsafe extern "C" fn manylane_sm2_key_encrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
+        let password_ptr = password;
         // SAFETY: the pointers are the caller's word.
         let (out, key, password) =
             unsafe { (Output::new(out, len)?, shared(key)?, bytes(password, password_len)?) };
@@ -156,8 +169,17 @@ pub unsafe extern "C" fn manylane_sm2_key_encrypt(
         };
         let encryption = match iterations {
             0 => encryption,
-            iterations => encryption.with_iterations(iterations)?,
+            iterations => encryption
+                .with_iterations(iterations)
+                .map_err(|_| Failure::argument(format!("{iterations} iterations of PBKDF2")))?,
         };
+        // What is to keep nobody out is more likely a password that was not read.
+        if password_ptr.is_null() {
+            return Err(NULL);
+        }
+        if password.is_empty() {
+            return Err(Failure::argument("an empty password"));
+        }
         if !matches!(form, 3 | 4) {
             return Err(no_form(form));
         }
@@ -266,7 +288,7 @@ pub unsafe extern "C" fn manylane_sm2_diffie_hellman(
     peer: *const manylane_sm2_public,
     out: *mut u8,
 ) -> c_int {
-    guard(|| -> Result {
+    guard_secret(|| -> Result {
         // SAFETY: the pointers are the caller's word.
         unsafe { put_array(out, &shared(key)?.diffie_hellman(shared(peer)?)) }
     })

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     handle::{self, Opaque, exclusive, shared},
     memory::{Output, array, bytes},
-    status::{FINISHED, Failure, Result, guard, guard_free},
+    status::{FINISHED, Failure, Result, guard, guard_free, guard_secret},
 };
 
 /// Forms of signatures.
@@ -91,9 +91,8 @@ fn read(signature: &[u8], form: c_int) -> Result<Signature> {
     Ok(read.map_err(|_| manylane::Error::Signature)?)
 }
 
-/// Signs a message as the user `id`, of at most 8191 bytes: null with the length 0 stands for
-/// "1234567812345678", which everybody uses who has none. (An empty ID is a pointer that is not null, and the
-/// length 0.) `form` is one of `manylane_sm2_signature`. `*len` is the room on entry, which must be 72, 64 or
+/// Signs a message as the user `id`, of at most 8191 bytes. Whoever has none uses MANYLANE_SM2_DEFAULT_ID with
+/// the length MANYLANE_SM2_DEFAULT_ID_LEN. An empty ID is another; its pointer, too, may not be null. `form` is one of `manylane_sm2_signature`. `*len` is the room on entry, which must be 72, 64 or
 /// 128 bytes, and then the bytes written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_sign(
@@ -106,7 +105,7 @@ pub unsafe extern "C" fn manylane_sm2_sign(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
@@ -151,7 +150,7 @@ pub unsafe extern "C" fn manylane_sm2_sign_digest(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
@@ -188,7 +187,7 @@ pub unsafe extern "C" fn manylane_sm2_signer_new(
     id: *const c_void,
     id_len: usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(signer)?;
@@ -226,7 +225,7 @@ pub unsafe extern "C" fn manylane_sm2_signer_finish(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard(|| {
+    guard_secret(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
