@@ -235,13 +235,16 @@ pub unsafe extern "C" fn manylane_hash_many(
             if algorithm.is_tree() {
                 // A tree has no midstate that many messages start from: each is a message by itself.
                 for (i, out) in out.chunks_exact_mut(len).enumerate() {
-                    if let (Some(engine), true) = (engine, len == algorithm.digest_len()) {
-                        out.copy_from_slice(&engine.hash(algorithm, messages.get(i)));
-                        continue;
+                    match engine {
+                        Some(engine) if len == algorithm.digest_len() => {
+                            out.copy_from_slice(&engine.hash(algorithm, messages.get(i)));
+                        }
+                        _ => {
+                            let mut hasher = Hasher::with_digest_len(algorithm, len);
+                            hasher.update(messages.get(i));
+                            hasher.finish_into(out);
+                        }
                     }
-                    let mut hasher = Hasher::with_digest_len(algorithm, len);
-                    hasher.update(messages.get(i));
-                    hasher.finish_into(out);
                 }
                 return Ok(());
             }

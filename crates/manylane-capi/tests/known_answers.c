@@ -2,7 +2,65 @@
 #include "check.h"
 #include "vectors.h"
 
+/* Every layout of messages, here and there, gives the same digests. */
+static void layouts(void) {
+  enum { ROWS = 1000, LEN = 100 };
+  static uint8_t data[ROWS * LEN], expected[ROWS * 32], digests[ROWS * 32];
+  static const void *pointers[ROWS];
+  static size_t lens[ROWS];
+  static uint32_t offsets32[ROWS + 1];
+  static uint64_t offsets64[ROWS + 1];
+  for (size_t i = 0; i < sizeof data; i++)
+    data[i] = (uint8_t)(i * i >> 5);
+  for (size_t i = 0; i < ROWS; i++) {
+    size_t len = 32;
+    pointers[i] = data + LEN * i, lens[i] = LEN;
+    offsets32[i + 1] = (uint32_t)(LEN * (i + 1)), offsets64[i + 1] = LEN * (i + 1);
+    OK(manylane_hash_once("sha3-256", pointers[i], LEN, expected + 32 * i, &len));
+  }
+  const manylane_messages all[] = {
+      manylane_pointers(pointers, lens, ROWS),
+      manylane_strided(data, sizeof data, LEN, LEN, ROWS),
+      manylane_offsets32(data, sizeof data, offsets32, ROWS),
+      manylane_offsets64(data, sizeof data, offsets64, ROWS),
+  };
+  manylane_engine *engine = NULL;
+  OK(manylane_engine_new(&engine, "cpu", 2));
+  for (size_t i = 0; i < 2 * COUNT(all); i++) {
+    memset(digests, 0, sizeof digests);
+    OK(manylane_hash_many(i % 2 ? engine : NULL, "sha3-256", 0, &all[i / 2], digests, sizeof digests));
+    CHECK(memcmp(digests, expected, sizeof digests) == 0);
+  }
+  manylane_engine_free(engine);
+}
+
+/* One long message, in memory and in a file, on all threads. */
+static void long_messages(void) {
+  const char *path = "long-message.tmp";
+  bytes message = make(300000);
+  memset(message.data, 0x5a, message.len);
+  FILE *file = fopen(path, "wb");
+  CHECK(file != NULL && fwrite(message.data, 1, message.len, file) == message.len && fclose(file) == 0);
+  manylane_engine *engine = NULL;
+  OK(manylane_engine_new(&engine, "cpu", 2));
+  for (size_t i = 0; manylane_hash_name(i) != NULL; i++) {
+    uint8_t digests[3][MANYLANE_MAX_DIGEST_LEN];
+    size_t lens[3] = {MANYLANE_MAX_DIGEST_LEN, MANYLANE_MAX_DIGEST_LEN, MANYLANE_MAX_DIGEST_LEN};
+    const char *name = manylane_hash_name(i);
+    OK(manylane_hash_once(name, message.data, message.len, digests[0], &lens[0]));
+    OK(manylane_engine_hash(engine, name, message.data, message.len, digests[1], &lens[1]));
+    OK(manylane_engine_hash_file(engine, name, 0, path, digests[2], &lens[2]));
+    CHECK(lens[1] == lens[0] && memcmp(digests[1], digests[0], lens[0]) == 0);
+    CHECK(lens[2] == lens[0] && memcmp(digests[2], digests[0], lens[0]) == 0);
+  }
+  manylane_engine_free(engine);
+  drop(&message);
+  CHECK(remove(path) == 0);
+}
+
 static void hashes(void) {
+  manylane_engine *engine = NULL;
+  OK(manylane_engine_new(&engine, "cpu", 2));
   for (size_t i = 0; i < COUNT(hash_vectors); i++) {
     bytes message = unhex(hash_vectors[i].message), digest = unhex(hash_vectors[i].digest);
     bytes got = make(digest.len);
@@ -27,10 +85,14 @@ static void hashes(void) {
     memset(got.data, 0, got.len);
     OK(manylane_hash_many(NULL, hash_vectors[i].algorithm, digest.len, &rows, got.data, got.len));
     CHECK(same(digest, got.data, got.len));
+    memset(got.data, 0, got.len);
+    OK(manylane_hash_many(engine, hash_vectors[i].algorithm, digest.len, &rows, got.data, got.len));
+    CHECK(same(digest, got.data, got.len));
     manylane_hash_free(clone);
     manylane_hash_free(hash);
     drop(&message), drop(&digest), drop(&got);
   }
+  manylane_engine_free(engine);
 }
 
 static void macs(void) {
@@ -223,6 +285,8 @@ static void version(void) { CHECK(strcmp(manylane_version(), MANYLANE_VERSION) =
 int main(void) {
   TEST(version);
   TEST(hashes);
+  TEST(layouts);
+  TEST(long_messages);
   TEST(macs);
   TEST(ciphers);
   TEST(aeads);

@@ -65,9 +65,11 @@ fn documents(tree: &Path) -> Result {
     let docs = tree.join("usr/share/doc/manylane");
     create_dir(&docs)?;
     let mit = read(&root().join("LICENSE-MIT"))?;
-    let mut copyright = String::from(
+    let notice = mit.lines().find_map(|line| line.strip_prefix("Copyright (c) "));
+    let notice = notice.ok_or("LICENSE-MIT says no copyright")?;
+    let mut copyright = format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
-         Upstream-Name: manylane\n\nFiles: *\nCopyright: The manylane developers\n\
+         Upstream-Name: manylane\n\nFiles: *\nCopyright: {notice}\n\
          License: Expat or Apache-2.0\n\nLicense: Expat\n",
     );
     for line in mit.lines().skip_while(|line| !line.starts_with("Permission")) {

@@ -125,7 +125,7 @@ pub(super) fn steps(steps: &mut Steps, library: &Library, vectors: &Path) {
         match compile(library, &test, Link::Archive, &SANITIZED) {
             Ok(program) => {
                 let name = format!("C library: {name}, with sanitizers");
-                steps.tests(&name, &mut sanitized(&program));
+                steps.tests(&name, sanitized(&program).current_dir(&library.folder));
             }
             Err(why) => steps.check(&format!("C library: {name}"), || Err(why)),
         }
