@@ -13,25 +13,28 @@
  *
  * Outputs. Where the length is the function's to say, it takes a `size_t *`: the bytes of room on entry,
  * and afterwards the bytes written. Too little room is MANYLANE_ERROR_OUTPUT_LENGTH, and `*len` then the
- * room that is needed; so a null pointer with a `*len` of 0 asks for it, and takes nothing from a
- * handle. An output may overlap an input only where the function says so: otherwise this is refused,
+ * room that is needed, and nothing is taken from a handle; so a null pointer with a `*len` of 0 asks for
+ * it. A call that needs no room is done, whatever the pointer: its status is MANYLANE_OK. An output may overlap an input only where the function says so: otherwise this is refused,
  * as far as it can be seen.
  *
  * Handles. Pointers to things of the library's, made by functions whose names end with _new, _clone,
  * _generate, _decode or _public, and given back to the function of theirs whose name ends with _free.
- * Secrets that they hold are wiped then. A handle that was freed, or is of another kind, is
+ * Secrets that they hold are wiped then, and those that a call leaves on its stack when it returns.
+ * What was given or is given back is the caller's to wipe: manylane_wipe() does. A handle that was freed, or is of another kind, is
  * MANYLANE_ERROR_HANDLE for as long as the place is not used again, which is at least 4096 other handles
  * later: a mistake that is found, and not one to build on.
  *
  * Threads. Different handles may be used by different threads at a time. Handles that a function takes
  * as a pointer to const may be shared by threads; of others, which are changed, a second thread gets
- * MANYLANE_ERROR_BUSY. No handle may be freed while a thread uses it. A child made by fork() may use all
+ * MANYLANE_ERROR_BUSY. No handle may be freed while a thread uses it, and no thread cancelled
+ * (pthread_cancel) while it is in a call. A child made by fork() may use all
  * handles that no other thread was using.
  *
  * Constant time. What depends on keys, plaintext and other secrets takes a time that depends on lengths
  * alone; SECURITY.md says how this is tested.
  *
- * Names of algorithms and files are text in UTF-8 that ends with a zero byte.
+ * Names of algorithms are text that ends with a zero byte, in upper or lower case; names of files are such
+ * text in whatever encoding the system has.
  */
 
 #ifndef MANYLANE_H
@@ -43,11 +46,24 @@
 /** The version that this header is of. */
 #define MANYLANE_VERSION "0.1.0"
 
+/** The same as a number: 65536 for each major, 256 for each minor version, and the patch. */
+#define MANYLANE_VERSION_NUMBER 256
+
+/** What a compiler is told of functions whose status must be looked at. */
+#if defined(__GNUC__)
+#define MANYLANE_MUST_USE __attribute__((warn_unused_result))
+#else
+#define MANYLANE_MUST_USE
+#endif
+
 /** Bytes of the longest digest of a function that has one length. */
 #define MANYLANE_MAX_DIGEST_LEN 64
 
 /** The user ID that everybody has who has none of their own. */
 #define MANYLANE_SM2_DEFAULT_ID "1234567812345678"
+
+/** Its length in bytes. */
+#define MANYLANE_SM2_DEFAULT_ID_LEN 16
 
 /**
  * What functions return, as an `int`: zero, or one of these negative numbers. Numbers are never
@@ -129,6 +145,8 @@ typedef enum manylane_status {
   MANYLANE_ERROR_IO = -111,
   /** There is not enough memory. */
   MANYLANE_ERROR_MEMORY = -112,
+  /** The handle has not come to the point where it does this, or goes another way. */
+  MANYLANE_ERROR_STATE = -113,
 } manylane_status;
 
 /** How many messages lie in memory. */
@@ -149,6 +167,10 @@ typedef enum manylane_direction {
   MANYLANE_ENCRYPT = 0,
   /** And back. */
   MANYLANE_DECRYPT = 1,
+  /**
+   * Neither, only whether the tag of a ciphertext is right: for manylane_gcm_stream_new() alone.
+   */
+  MANYLANE_VERIFY = 2,
 } manylane_direction;
 
 /** What ECB and CBC do with a message that is not whole blocks. */
@@ -290,6 +312,8 @@ typedef struct manylane_messages {
   size_t len;
   /** Bytes from the start of a message to that of the next. */
   size_t stride;
+  /** Must be 0. */
+  uint64_t reserved[2];
 } manylane_messages;
 
 #ifdef __cplusplus
@@ -299,6 +323,17 @@ extern "C" {
 /** The library's version as text, such as "0.1.0". The header's own is `MANYLANE_VERSION`. */
 const char *manylane_version(void);
 
+/** Fills `out` with random bytes of the operating system's, fit for keys and nonces. */
+MANYLANE_MUST_USE
+int manylane_random(void *out, size_t len);
+
+/**
+ * Overwrites `len` bytes with zeros, which no compiler takes for useless: for secrets in memory
+ * that is given back. Null is left alone.
+ */
+void manylane_wipe(void *data,
+                   size_t len);
+
 /**
  * What a status means: a short text in English, without a full stop. It is static: not to be freed.
  */
@@ -306,8 +341,9 @@ const char *manylane_error_text(int status);
 
 /**
  * What went wrong in the last call that failed on the calling thread, with details such as the
- * length that was expected or what is wrong with a key file; "" if none has failed. It is valid
- * until the next call that fails on this thread. For logs and people: programs look at the status.
+ * length that was expected or what is wrong with a key file; "" if none has failed. It is there
+ * until the thread ends, and is overwritten by the next call that fails on this thread. For logs
+ * and people: programs look at the status.
  */
 const char *manylane_last_error(void);
 
@@ -321,6 +357,7 @@ const char *manylane_hash_name(size_t index);
  * Bytes of a digest of the named function; of one with digests of any length (SHAKE, TurboSHAKE,
  * KT), the usual length, 32 or 64.
  */
+MANYLANE_MUST_USE
 int manylane_hash_len(const char *algorithm,
                       size_t *digest_len);
 
@@ -328,28 +365,34 @@ int manylane_hash_len(const char *algorithm,
  * Begins a message. `digest_len` is 0 for digests of the usual length; functions with digests of
  * any length take any other too. Free the handle with manylane_hash_free().
  */
+MANYLANE_MUST_USE
 int manylane_hash_new(manylane_hash **hash,
                       const char *algorithm,
                       size_t digest_len);
 
 /** Goes on over `len` bytes of the message. */
+MANYLANE_MUST_USE
 int manylane_hash_update(manylane_hash *hash, const void *data, size_t len);
 
 /**
  * The digest, after which the handle takes nothing more until manylane_hash_reset(). `*digest_len`
  * is the room on entry, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_hash_finish(manylane_hash *hash,
                          uint8_t *digest,
                          size_t *digest_len);
 
 /** Begins another message of the same function, whatever was done with the one before. */
+MANYLANE_MUST_USE
 int manylane_hash_reset(manylane_hash *hash);
 
 /** A second handle that goes on from where this one is. */
+MANYLANE_MUST_USE
 int manylane_hash_clone(manylane_hash *hash, manylane_hash **clone);
 
 /** Bytes of the digest that manylane_hash_finish() will write. */
+MANYLANE_MUST_USE
 int manylane_hash_digest_len(manylane_hash *hash, size_t *digest_len);
 
 /** Frees a handle, and wipes what it held. Null is left alone. */
@@ -359,6 +402,7 @@ void manylane_hash_free(manylane_hash *hash);
  * The digest of one message in memory, of the usual length. `*digest_len` is the room on entry, and
  * then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_hash_once(const char *algorithm,
                        const void *data,
                        size_t len,
@@ -370,8 +414,12 @@ int manylane_hash_once(const char *algorithm,
  * in all.
  *
  * `engine` says on which threads and devices; null means on the calling thread alone. `digest_len`
- * is 0 for digests of the usual length. `out` may not overlap the messages.
+ * is 0 for digests of the usual length. `out` may overlap neither the messages nor what says where
+ * they are. Messages of "kt128" and "kt256" are worked on one after another. Page-locked messages
+ * are read by GPUs where they are: should a GPU hang, it may still read them when this has
+ * returned, so they must stay mapped as long as the process lives.
  */
+MANYLANE_MUST_USE
 int manylane_hash_many(const manylane_engine *engine,
                        const char *algorithm,
                        size_t digest_len,
@@ -383,18 +431,21 @@ int manylane_hash_many(const manylane_engine *engine,
  * Begins a message under a key of any length. There is HMAC with every hash function of one digest
  * length, "sm3" and "sha3-256" among them. Free the handle with manylane_hmac_free().
  */
+MANYLANE_MUST_USE
 int manylane_hmac_new(manylane_hmac **hmac,
                       const char *algorithm,
                       const void *key,
                       size_t key_len);
 
 /** Goes on over `len` bytes of the message. */
+MANYLANE_MUST_USE
 int manylane_hmac_update(manylane_hmac *hmac, const void *data, size_t len);
 
 /**
  * The code, as long as a digest, after which the handle takes nothing more until
  * manylane_hmac_reset(). `*code_len` is the room on entry, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_hmac_finish(manylane_hmac *hmac,
                          uint8_t *code,
                          size_t *code_len);
@@ -403,20 +454,24 @@ int manylane_hmac_finish(manylane_hmac *hmac,
  * Finishes, and compares with a code in constant time: MANYLANE_OK if it is the message's,
  * otherwise MANYLANE_ERROR_SIGNATURE. A code that was cut is another.
  */
+MANYLANE_MUST_USE
 int manylane_hmac_verify(manylane_hmac *hmac,
                          const void *code,
                          size_t code_len);
 
 /** Begins another message under the same key, whatever was done with the one before. */
+MANYLANE_MUST_USE
 int manylane_hmac_reset(manylane_hmac *hmac);
 
 /** A second handle that goes on from where this one is. */
+MANYLANE_MUST_USE
 int manylane_hmac_clone(manylane_hmac *hmac, manylane_hmac **clone);
 
 /** Frees a handle, and wipes what it held. Null is left alone. */
 void manylane_hmac_free(manylane_hmac *hmac);
 
 /** HMAC of one message in memory. `*code_len` is the room on entry, and then the bytes written. */
+MANYLANE_MUST_USE
 int manylane_hmac_once(const char *algorithm,
                        const void *key,
                        size_t key_len,
@@ -430,6 +485,7 @@ int manylane_hmac_once(const char *algorithm,
  * whose length `out_len` must be theirs in all. `engine` as for manylane_hash_many(). `out` may
  * overlap neither keys nor messages.
  */
+MANYLANE_MUST_USE
 int manylane_hmac_sm3_many(const manylane_engine *engine,
                            const manylane_messages *keys,
                            const manylane_messages *messages,
@@ -440,6 +496,7 @@ int manylane_hmac_sm3_many(const manylane_engine *engine,
  * HKDF (RFC 5869) with HMAC-SM3: fills `out` with at most 8160 bytes of key from the secret `ikm`.
  * `salt` and `info` may be empty. `out` may overlap no input.
  */
+MANYLANE_MUST_USE
 int manylane_hkdf_sm3(const void *ikm,
                       size_t ikm_len,
                       const void *salt,
@@ -453,6 +510,7 @@ int manylane_hkdf_sm3(const void *ikm,
  * PBKDF2 (RFC 8018) with HMAC-SM3: fills `out` from a password, with at least one iteration. `out`
  * may overlap no input.
  */
+MANYLANE_MUST_USE
 int manylane_pbkdf2_sm3(const void *password,
                         size_t password_len,
                         const void *salt,
@@ -465,6 +523,7 @@ int manylane_pbkdf2_sm3(const void *password,
  * Whether two strings of bytes of one length are equal: 1 or 0, in a time that depends on the
  * length alone. Null or impossible lengths are not equal, but two empty strings are.
  */
+MANYLANE_MUST_USE
 int manylane_equal(const void *a,
                    const void *b,
                    size_t len);
@@ -510,20 +569,26 @@ manylane_messages manylane_offsets64(const void *data,
  *
  * Fails with MANYLANE_ERROR_DEVICE if the one GPU that was named cannot be used.
  */
+MANYLANE_MUST_USE
 int manylane_engine_new(manylane_engine **engine,
                         const char *device,
                         size_t threads);
 
-/** Frees an engine, whose threads end. Null is left alone. No call may be using it. */
+/**
+ * Frees an engine, whose threads end soon after: they may still be there when this returns. Null is
+ * left alone. No call may be using it.
+ */
 void manylane_engine_free(manylane_engine *engine);
 
 /** Threads that compute at most, the calling one among them. */
+MANYLANE_MUST_USE
 int manylane_engine_threads(const manylane_engine *engine, size_t *threads);
 
 /**
  * What the engine uses for the named hash function, and why: lines of text that end with a zero
  * byte, which `*len` counts. `*len` is the room on entry.
  */
+MANYLANE_MUST_USE
 int manylane_engine_explain(const manylane_engine *engine,
                             const char *algorithm,
                             char *out,
@@ -534,6 +599,7 @@ int manylane_engine_explain(const manylane_engine *engine,
  * each, and a zero byte at the end, which `*len` counts; "" if nothing did. Each warning is told
  * once, if there is room for all. `*len` is the room on entry.
  */
+MANYLANE_MUST_USE
 int manylane_engine_warnings(const manylane_engine *engine,
                              char *out,
                              size_t *len);
@@ -543,6 +609,7 @@ int manylane_engine_warnings(const manylane_engine *engine,
  * threads and devices, where that is faster. `*digest_len` is the room on entry, and then the bytes
  * written.
  */
+MANYLANE_MUST_USE
 int manylane_engine_hash(const manylane_engine *engine,
                          const char *algorithm,
                          const void *data,
@@ -555,6 +622,7 @@ int manylane_engine_hash(const manylane_engine *engine,
  * length, or up to 64 for functions with digests of any length. `*digest_len` is the room on entry,
  * and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_engine_hash_file(const manylane_engine *engine,
                               const char *algorithm,
                               size_t digest_len_asked,
@@ -570,6 +638,7 @@ int manylane_engine_hash_file(const manylane_engine *engine,
  * ciphertext was altered: manylane_aead_new() is for those that do. Free the handle with
  * manylane_cipher_free().
  */
+MANYLANE_MUST_USE
 int manylane_cipher_new(manylane_cipher **cipher,
                         const char *algorithm,
                         int direction,
@@ -582,8 +651,11 @@ int manylane_cipher_new(manylane_cipher **cipher,
 /**
  * Goes on over `len` bytes. `*out_len` is the room on entry, and then the bytes written: as many as
  * were given; with ECB and CBC whole blocks, up to 15 bytes more or less, for what is left waits
- * for more. `out` may be `data`, but not overlap it in another way.
+ * for more. So `len + 15` bytes of room always suffice: that is what a null `out` is told, unless
+ * `len` is 0, and the data are not taken then. `out` may be `data`, but not overlap it in another
+ * way.
  */
+MANYLANE_MUST_USE
 int manylane_cipher_update(manylane_cipher *cipher,
                            const void *data,
                            size_t len,
@@ -592,10 +664,12 @@ int manylane_cipher_update(manylane_cipher *cipher,
 
 /**
  * The end of the message, after which the handle takes nothing more. Writes the last bytes: with
- * padding up to 16, otherwise none. `*out_len` is the room on entry, and then the bytes written.
- * Data that are not whole blocks are MANYLANE_ERROR_DATA_LENGTH, and padding that is none
- * MANYLANE_ERROR_DECRYPTION: nothing that was decrypted before is then to be used.
+ * padding up to 16, otherwise none: then there is no room to ask for, and a call with a null `out`
+ * is the end. `*out_len` is the room on entry, and then the bytes written. Data that are not whole
+ * blocks are MANYLANE_ERROR_DATA_LENGTH, and padding that is none MANYLANE_ERROR_DECRYPTION:
+ * nothing that was decrypted before is then to be used.
  */
+MANYLANE_MUST_USE
 int manylane_cipher_finish(manylane_cipher *cipher,
                            uint8_t *out,
                            size_t *out_len);
@@ -608,6 +682,7 @@ void manylane_cipher_free(manylane_cipher *cipher);
  * "gcm", "ccm" and "xts". GCM and CCM take other nonces than the usual 12 bytes too; XTS' "IV" is
  * the tweak of a data unit, and its key two keys.
  */
+MANYLANE_MUST_USE
 int manylane_cipher_lens(const char *algorithm,
                          size_t *key_len,
                          size_t *iv_len);
@@ -618,6 +693,7 @@ int manylane_cipher_lens(const char *algorithm,
  * 8 and 12 to 15, CCM all even numbers from 4 on. Short ones are guessed sooner. Free the handle
  * with manylane_aead_free().
  */
+MANYLANE_MUST_USE
 int manylane_aead_new(manylane_aead **aead,
                       const char *algorithm,
                       const void *key,
@@ -636,6 +712,7 @@ void manylane_aead_free(manylane_aead *aead);
  * key.** The associated data `aad` are authenticated, and not encrypted. GCM takes nonces of any
  * length but 0, CCM of 7 to 13 bytes: 12 with both suits everybody.
  */
+MANYLANE_MUST_USE
 int manylane_aead_encrypt(const manylane_aead *aead,
                           const void *nonce,
                           size_t nonce_len,
@@ -650,8 +727,10 @@ int manylane_aead_encrypt(const manylane_aead *aead,
 /**
  * Decrypts `len` bytes into as many at `out`, which may be `data`, but not overlap it in another
  * way, if the tag is theirs. If it is not, the status is MANYLANE_ERROR_DECRYPTION, and all of
- * `out` is zero, as after every other error that is found when it has been begun.
+ * `out` is zero. A nonce or a tag of a length that the key does not have is refused before, and
+ * `out` is as it was.
  */
+MANYLANE_MUST_USE
 int manylane_aead_decrypt(const manylane_aead *aead,
                           const void *nonce,
                           size_t nonce_len,
@@ -665,8 +744,11 @@ int manylane_aead_decrypt(const manylane_aead *aead,
 
 /**
  * Begins a message of GCM that comes in parts, in bounded memory. CCM has none: its tag needs the
- * length first. The stream outlives its key's handle. Free it with manylane_gcm_stream_free().
+ * length first. `direction` is one of `manylane_direction`. A message that does not fit in memory
+ * is read twice: by MANYLANE_VERIFY, which only says whether it is the message, and then by
+ * MANYLANE_DECRYPT. The stream outlives its key's handle. Free it with manylane_gcm_stream_free().
  */
+MANYLANE_MUST_USE
 int manylane_gcm_stream_new(manylane_gcm_stream **stream,
                             const manylane_aead *aead,
                             int direction,
@@ -678,21 +760,27 @@ int manylane_gcm_stream_new(manylane_gcm_stream **stream,
 /**
  * Goes on over `len` bytes, into as many at `out`, which may be `data`, but not overlap it in
  * another way. What is decrypted is **not to be used, shown or written anywhere** before
- * manylane_gcm_stream_verify() says that it is the message.
+ * manylane_gcm_stream_verify() says that it is the message. With MANYLANE_VERIFY there is no
+ * output: `out` must be null.
  */
+MANYLANE_MUST_USE
 int manylane_gcm_stream_update(manylane_gcm_stream *stream,
                                const void *data,
                                size_t len,
                                uint8_t *out);
 
 /** The end of a message that was encrypted: its tag, of the key's length. */
+MANYLANE_MUST_USE
 int manylane_gcm_stream_tag(manylane_gcm_stream *stream, uint8_t *tag, size_t tag_len);
 
 /**
- * The end of a message that was decrypted: whether the tag is its. If not, the status is
- * MANYLANE_ERROR_DECRYPTION, and all that was decrypted is to be wiped.
+ * The end of a message that was decrypted or verified: whether the tag is its. If not, the status
+ * is MANYLANE_ERROR_DECRYPTION, and all that was decrypted is to be wiped.
  */
-int manylane_gcm_stream_verify(manylane_gcm_stream *stream, const void *tag, size_t tag_len);
+MANYLANE_MUST_USE
+int manylane_gcm_stream_verify(manylane_gcm_stream *stream,
+                               const void *tag,
+                               size_t tag_len);
 
 /** Frees a stream, and wipes what it held. Null is left alone. */
 void manylane_gcm_stream_free(manylane_gcm_stream *stream);
@@ -702,6 +790,7 @@ void manylane_gcm_stream_free(manylane_gcm_stream *stream);
  * is "sm4-xts", "aes-128-xts" or "aes-256-xts", `order` one of `manylane_xts_order`. Halves that
  * are the same are MANYLANE_ERROR_WEAK_KEY. Free the handle with manylane_xts_free().
  */
+MANYLANE_MUST_USE
 int manylane_xts_new(manylane_xts **xts,
                      const char *algorithm,
                      int order,
@@ -716,6 +805,7 @@ void manylane_xts_free(manylane_xts *xts);
  * `data`, but not overlap it in another way. `tweak` has 16 bytes: the number of a sector as a
  * little-endian number. `direction` is one of `manylane_direction`.
  */
+MANYLANE_MUST_USE
 int manylane_xts_crypt(const manylane_xts *xts,
                        int direction,
                        const uint8_t *tweak,
@@ -727,6 +817,7 @@ int manylane_xts_crypt(const manylane_xts *xts,
  * The same for data units of `unit_len` bytes, one after another, whose tweaks are the numbers
  * `first`, `first + 1` and so on: sectors of a disk. The last may be shorter, down to 16 bytes.
  */
+MANYLANE_MUST_USE
 int manylane_xts_crypt_units(const manylane_xts *xts,
                              int direction,
                              uint64_t first,
@@ -739,13 +830,25 @@ int manylane_xts_crypt_units(const manylane_xts *xts,
  * Draws a secret key from the operating system's generator. Free the handle with
  * manylane_sm2_key_free().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_key_generate(manylane_sm2_key **key);
 
 /**
- * Reads a secret key in whatever form it is: 32 bytes are the number d; otherwise PKCS #8,
- * encrypted or not, or SEC 1, in DER or PEM, or 64 hexadecimal digits. `password` may be null, with
- * the length 0, if there is none: a key that is encrypted is then MANYLANE_ERROR_PASSWORD_NEEDED.
+ * The secret key that is the number `d`: 32 bytes, big-endian. Free the handle with
+ * manylane_sm2_key_free().
  */
+MANYLANE_MUST_USE
+int manylane_sm2_key_from_bytes(manylane_sm2_key **key,
+                                const void *d,
+                                size_t len);
+
+/**
+ * Reads a secret key in whatever form it is: PKCS #8, encrypted or not, or SEC 1, in DER or PEM, or
+ * 64 hexadecimal digits. The number d alone is for manylane_sm2_key_from_bytes(), for every 32
+ * bytes are one. `password` may be null, with the length 0, if there is none: a key that is
+ * encrypted is then MANYLANE_ERROR_PASSWORD_NEEDED.
+ */
+MANYLANE_MUST_USE
 int manylane_sm2_key_decode(manylane_sm2_key **key,
                             const void *data,
                             size_t len,
@@ -756,6 +859,7 @@ int manylane_sm2_key_decode(manylane_sm2_key **key,
  * Writes a secret key, unencrypted, in one of the forms of `manylane_sm2_form`; the compressed one
  * has only public keys. `*len` is the room on entry, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_key_encode(const manylane_sm2_key *key,
                             int form,
                             uint8_t *out,
@@ -764,9 +868,10 @@ int manylane_sm2_key_encode(const manylane_sm2_key *key,
 /**
  * Writes a secret key encrypted under a password: PKCS #8, in MANYLANE_SM2_DER or MANYLANE_SM2_PEM.
  * `kdf` is one of `manylane_sm2_kdf`; `iterations` of PBKDF2 are 1 to 10,000,000, or 0 for the
- * usual 600,000, which take some tenths of a second. `*len` is the room on entry, which must be 512
- * bytes, and then the bytes written.
+ * usual 600,000, which take some tenths of a second. The password may not be empty. `*len` is the
+ * room on entry, which must be 512 bytes, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_key_encrypt(const manylane_sm2_key *key,
                              int form,
                              int kdf,
@@ -779,6 +884,7 @@ int manylane_sm2_key_encrypt(const manylane_sm2_key *key,
 /**
  * The public key of a secret one, as a handle of its own. Free it with manylane_sm2_public_free().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_key_public(const manylane_sm2_key *key,
                             manylane_sm2_public **public_key);
 
@@ -790,6 +896,7 @@ void manylane_sm2_key_free(manylane_sm2_key *key);
  * SubjectPublicKeyInfo or a certificate, in DER or PEM, or hexadecimal digits. Of a certificate
  * nothing but the key is looked at: it is not verified.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_public_decode(manylane_sm2_public **public_key,
                                const void *data,
                                size_t len);
@@ -798,12 +905,14 @@ int manylane_sm2_public_decode(manylane_sm2_public **public_key,
  * Writes a public key in one of the forms of `manylane_sm2_form`; those of SEC 1 have only secret
  * keys. `*len` is the room on entry, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_public_encode(const manylane_sm2_public *public_key,
                                int form,
                                uint8_t *out,
                                size_t *len);
 
 /** Whether two public keys are the same: 1 or 0. What is no handle is the same as nothing. */
+MANYLANE_MUST_USE
 int manylane_sm2_public_equal(const manylane_sm2_public *a,
                               const manylane_sm2_public *b);
 
@@ -814,16 +923,18 @@ void manylane_sm2_public_free(manylane_sm2_public *public_key);
  * Plain Diffie-Hellman: x of the shared point, 32 bytes, without any proof of who the other side
  * is. It is no key by itself; derive one from it, for example with manylane_hkdf_sm3().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_diffie_hellman(const manylane_sm2_key *key,
                                 const manylane_sm2_public *peer,
                                 uint8_t *out);
 
 /**
- * Signs a message as the user `id`, of at most 8191 bytes: null with the length 0 stands for
- * "1234567812345678", which everybody uses who has none. (An empty ID is a pointer that is not
- * null, and the length 0.) `form` is one of `manylane_sm2_signature`. `*len` is the room on entry,
- * which must be 72, 64 or 128 bytes, and then the bytes written.
+ * Signs a message as the user `id`, of at most 8191 bytes. Whoever has none uses
+ * MANYLANE_SM2_DEFAULT_ID with the length MANYLANE_SM2_DEFAULT_ID_LEN. An empty ID is another; its
+ * pointer, too, may not be null. `form` is one of `manylane_sm2_signature`. `*len` is the room on
+ * entry, which must be 72, 64 or 128 bytes, and then the bytes written.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_sign(const manylane_sm2_key *key,
                       const void *id,
                       size_t id_len,
@@ -837,6 +948,7 @@ int manylane_sm2_sign(const manylane_sm2_key *key,
  * Verifies a signature of the user `id`, as of manylane_sm2_sign(): MANYLANE_OK if it holds,
  * otherwise MANYLANE_ERROR_SIGNATURE.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_verify(const manylane_sm2_public *public_key,
                         const void *id,
                         size_t id_len,
@@ -850,6 +962,7 @@ int manylane_sm2_verify(const manylane_sm2_public *public_key,
  * Signs the 32 bytes e, the SM3 digest of Z_A and the message, by whoever has computed it. As
  * manylane_sm2_sign() for the rest.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_sign_digest(const manylane_sm2_key *key,
                              const uint8_t *e,
                              int form,
@@ -857,6 +970,7 @@ int manylane_sm2_sign_digest(const manylane_sm2_key *key,
                              size_t *len);
 
 /** Verifies a signature of the 32 bytes e, as of manylane_sm2_sign_digest(). */
+MANYLANE_MUST_USE
 int manylane_sm2_verify_digest(const manylane_sm2_public *public_key,
                                const uint8_t *e,
                                int form,
@@ -867,17 +981,20 @@ int manylane_sm2_verify_digest(const manylane_sm2_public *public_key,
  * Begins a message that is signed as it comes, as the user `id` of manylane_sm2_sign(). The handle
  * has a copy of the key, and is freed with manylane_sm2_signer_free().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_signer_new(manylane_sm2_signer **signer,
                             const manylane_sm2_key *key,
                             const void *id,
                             size_t id_len);
 
 /** Goes on over `len` bytes of the message. */
+MANYLANE_MUST_USE
 int manylane_sm2_signer_update(manylane_sm2_signer *signer, const void *data, size_t len);
 
 /**
  * The signature, after which the handle takes nothing more. As manylane_sm2_sign() for the rest.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_signer_finish(manylane_sm2_signer *signer,
                                int form,
                                uint8_t *signature,
@@ -890,12 +1007,14 @@ void manylane_sm2_signer_free(manylane_sm2_signer *signer);
  * Begins a message whose signature is verified as it comes, of the user `id` of
  * manylane_sm2_sign(). Free the handle with manylane_sm2_verifier_free().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_verifier_new(manylane_sm2_verifier **verifier,
                               const manylane_sm2_public *public_key,
                               const void *id,
                               size_t id_len);
 
 /** Goes on over `len` bytes of the message. */
+MANYLANE_MUST_USE
 int manylane_sm2_verifier_update(manylane_sm2_verifier *verifier,
                                  const void *data,
                                  size_t len);
@@ -904,6 +1023,7 @@ int manylane_sm2_verifier_update(manylane_sm2_verifier *verifier,
  * Whether the signature holds, after which the handle takes nothing more. As manylane_sm2_verify()
  * for the rest.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_verifier_finish(manylane_sm2_verifier *verifier,
                                  int form,
                                  const void *signature,
@@ -915,8 +1035,9 @@ void manylane_sm2_verifier_free(manylane_sm2_verifier *verifier);
 /**
  * Encrypts a message of 1 byte or more. `form` is one of `manylane_sm2_ciphertext`. `*len` is the
  * room on entry, and then the bytes written: 96 or 97 more than the message, and with
- * MANYLANE_SM2_ASN1 up to 122 more. GmSSL decrypts at most 255 bytes.
+ * MANYLANE_SM2_ASN1 up to 118 more. GmSSL decrypts at most 255 bytes.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_encrypt(const manylane_sm2_public *public_key,
                          int form,
                          const void *message,
@@ -928,6 +1049,7 @@ int manylane_sm2_encrypt(const manylane_sm2_public *public_key,
  * Decrypts a ciphertext of that form. `*len` is the room on entry, and then the bytes written.
  * Whatever is wrong with a ciphertext is MANYLANE_ERROR_DECRYPTION, and nothing is written.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_decrypt(const manylane_sm2_key *key,
                          int form,
                          const void *ciphertext,
@@ -941,6 +1063,7 @@ int manylane_sm2_decrypt(const manylane_sm2_key *key,
  * 32 bytes at `c3 + 32 * i`. What became of each is `statuses[i]`: one that failed is as it was.
  * Returns the first that is not MANYLANE_OK, if there is one. No two of all these may overlap.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_encrypt_many(const manylane_sm2_public *const *public_keys,
                               uint8_t *const *data,
                               const size_t *lens,
@@ -953,6 +1076,7 @@ int manylane_sm2_encrypt_many(const manylane_sm2_public *const *public_keys,
  * The reverse of manylane_sm2_encrypt_many(): each C2 becomes its message. One that does not
  * decrypt is all zero then.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_decrypt_many(const manylane_sm2_key *const *keys,
                               uint8_t *const *data,
                               const size_t *lens,
@@ -967,6 +1091,7 @@ int manylane_sm2_decrypt_many(const manylane_sm2_key *const *keys,
  * ephemeral key of its own, and serves once. The handle has a copy of the key, and is freed with
  * manylane_sm2_exchange_free().
  */
+MANYLANE_MUST_USE
 int manylane_sm2_exchange_new(manylane_sm2_exchange **exchange,
                               int role,
                               const manylane_sm2_key *key,
@@ -977,6 +1102,7 @@ int manylane_sm2_exchange_new(manylane_sm2_exchange **exchange,
                               size_t peer_id_len);
 
 /** What the other side needs: this side's ephemeral public key R, a point of 65 bytes. */
+MANYLANE_MUST_USE
 int manylane_sm2_exchange_ephemeral(manylane_sm2_exchange *exchange, uint8_t *out);
 
 /**
@@ -984,6 +1110,7 @@ int manylane_sm2_exchange_ephemeral(manylane_sm2_exchange *exchange, uint8_t *ou
  * may not overlap it. Without a check of the other side's confirmation there is no proof yet that
  * it has the same key.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_exchange_agree(manylane_sm2_exchange *exchange,
                                 const void *peer_ephemeral,
                                 size_t peer_ephemeral_len,
@@ -994,6 +1121,7 @@ int manylane_sm2_exchange_agree(manylane_sm2_exchange *exchange,
  * The confirmation that is to be sent to the other side once there is a key: S_A or S_B, 32 bytes.
  * Sending it is optional.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_exchange_confirmation(manylane_sm2_exchange *exchange,
                                        uint8_t *out);
 
@@ -1001,6 +1129,7 @@ int manylane_sm2_exchange_confirmation(manylane_sm2_exchange *exchange,
  * Checks the confirmation of the other side, 32 bytes, in constant time: MANYLANE_OK if it has the
  * same key, otherwise MANYLANE_ERROR_EXCHANGE.
  */
+MANYLANE_MUST_USE
 int manylane_sm2_exchange_check(manylane_sm2_exchange *exchange,
                                 const uint8_t *confirmation);
 

@@ -17,7 +17,7 @@ use crate::{
     cipher::{direction, moved, split_name},
     handle::{self, Opaque, exclusive, shared},
     memory::{bytes, bytes_mut, check_apart, name},
-    status::{FINISHED, Failure, Result, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, guard, guard_free, guard_secret},
 };
 
 /// A key of GCM or CCM. Any number of threads may use one handle at a time.
@@ -263,9 +263,9 @@ pub unsafe extern "C" fn manylane_gcm_stream_update(
                 let before = stream.message.as_ref().ok_or(FINISHED)?;
                 // A part that is refused is no part of the message, and nothing is written.
                 let after = stream.len.checked_add(len as u64);
-                let after = after
-                    .filter(|&after| after <= gcm::MAX_MESSAGE_LEN)
-                    .ok_or(Error::DataLength("GCM takes at most 2^36 - 32 bytes under one nonce"))?;
+                let after = after.filter(|&after| after <= gcm::MAX_MESSAGE_LEN).ok_or(
+                    Error::DataLength("GCM takes at most 2^36 - 32 bytes under one nonce"),
+                )?;
                 if stream.direction == Way::Verify && !out.is_null() {
                     return Err(Failure::argument("an output, where nothing is decrypted"));
                 }

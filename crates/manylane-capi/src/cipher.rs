@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::{
     handle::{self, Opaque, exclusive},
     memory::{Output, bytes, check_apart, name, put},
-    status::{NULL, FINISHED, LENGTH, MEMORY, Failure, Result, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, LENGTH, MEMORY, NULL, Result, guard, guard_free, guard_secret},
 };
 
 /// Which way a cipher goes.

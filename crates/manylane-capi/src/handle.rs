@@ -64,7 +64,8 @@ fn pool() -> &'static Pool {
             Some(pool) if pool.process == process => return pool,
             _ => {}
         }
-        let new = Box::into_raw(Box::new(Pool { process, freed: Mutex::default(), _older: current }));
+        let new =
+            Box::into_raw(Box::new(Pool { process, freed: Mutex::default(), _older: current }));
         if POOL.compare_exchange(current, new, AcqRel, Relaxed).is_err() {
             // SAFETY: nobody else has seen it.
             drop(unsafe { Box::from_raw(new) });

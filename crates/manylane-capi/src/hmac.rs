@@ -14,7 +14,7 @@ use crate::{
     hash::choose,
     memory::{Output, bytes, bytes_mut, check_apart},
     messages::{check_apart_from, manylane_messages, resolve},
-    status::{FINISHED, LENGTH, Failure, Result, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, LENGTH, Result, guard, guard_free, guard_secret},
 };
 
 /// A message whose HMAC is computed piece by piece.

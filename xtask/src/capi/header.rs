@@ -52,6 +52,10 @@ pub(crate) fn generate(check: bool) -> Result {
 
 fn made() -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
+    let number = version
+        .split('.')
+        .try_fold(0, |number, part| Some(number * 256 + part.parse::<u32>().ok()?))
+        .ok_or("a version of three numbers")?;
     let config = Config {
         language: Language::C,
         style: Style::Both,
@@ -62,6 +66,14 @@ fn made() -> Result<String> {
         sys_includes: vec!["stddef.h".to_owned(), "stdint.h".to_owned()],
         after_includes: Some(format!(
             "\n/** The version that this header is of. */\n#define MANYLANE_VERSION \"{version}\"\n\n\
+             /** The same as a number: 65536 for each major, 256 for each minor version, and the patch. */\n\
+             #define MANYLANE_VERSION_NUMBER {number}\n\n\
+             /** What a compiler is told of functions whose status must be looked at. */\n\
+             #if defined(__GNUC__)\n\
+             #define MANYLANE_MUST_USE __attribute__((warn_unused_result))\n\
+             #else\n\
+             #define MANYLANE_MUST_USE\n\
+             #endif\n\n\
              /** Bytes of the longest digest of a function that has one length. */\n\
              #define MANYLANE_MAX_DIGEST_LEN 64\n\n\
              /** The user ID that everybody has who has none of their own. */\n\
@@ -104,6 +116,10 @@ fn dressed(header: &str) -> String {
             // Types have names of their own, so functions need not say that they are structures.
             let is_declared = line.starts_with("typedef");
             let named = line.replace("struct manylane_", "manylane_");
+            // Statuses, and answers to questions, are all that these return.
+            if named.starts_with("int manylane_") {
+                out += "MANYLANE_MUST_USE\n";
+            }
             out += if is_declared { line } else { &named };
             out.push('\n');
             continue;
@@ -193,6 +209,10 @@ mod tests {
     fn comments_are_filled() {
         let header = "/**\n * Does it.\n */\nint f(struct manylane_a *x);\n";
         assert_eq!(dressed(header), "/** Does it. */\nint f(manylane_a *x);\n");
+        assert_eq!(
+            dressed("int manylane_f(void);\n"),
+            "MANYLANE_MUST_USE\nint manylane_f(void);\n"
+        );
         assert_eq!(
             dressed("  /**\n   * A\n   * b.\n   *\n   * C.\n   */\n"),
             "  /**\n   * A b.\n   *\n   * C.\n   */\n"

@@ -13,7 +13,7 @@ use crate::{
     handle::shared,
     memory::{Output, bytes, bytes_mut, check_apart, slice},
     messages::room_for,
-    status::{LENGTH, NULL, OVERLAP, Failure, Result, guard_secret, manylane_status},
+    status::{Failure, LENGTH, NULL, OVERLAP, Result, guard_secret, manylane_status},
 };
 
 /// Forms of ciphertexts.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     handle::{self, Opaque, exclusive, shared},
     memory::{array, bytes, bytes_mut, check_apart, put_array},
-    status::{FINISHED, LENGTH, Failure, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, LENGTH, guard, guard_free, guard_secret},
 };
 
 /// Who of the two begins.

@@ -8,7 +8,7 @@ use manylane::sm2::{KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey};
 use crate::{
     handle::{self, Opaque, shared},
     memory::{Output, bytes, put_array},
-    status::{NULL, Failure, Result, guard, guard_free, guard_secret},
+    status::{Failure, NULL, Result, guard, guard_free, guard_secret},
 };
 
 /// Forms of keys.
