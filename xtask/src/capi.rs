@@ -4,6 +4,7 @@ pub(crate) mod deb;
 pub(crate) mod header;
 pub(crate) mod install;
 mod programs;
+mod versions;
 
 use std::{
     fs,
@@ -191,7 +192,8 @@ pub(crate) fn shared_name() -> String {
     format!("libmanylane.so.{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The shared library exports the functions of the header under their version, and nothing else.
+/// The shared library exports the functions of the header under the versions that `manylane.map` gives them, and
+/// nothing else.
 fn exports(library: &Library) -> Result {
     let table = output_of(
         Command::new("nm")
@@ -201,14 +203,13 @@ fn exports(library: &Library) -> Result {
     let mut exported: Vec<&str> = table
         .lines()
         .filter_map(|line| line.split_whitespace().nth(2))
-        // The version itself is a symbol too.
-        .filter(|&symbol| symbol != "MANYLANE_0.1")
+        // The versions themselves are symbols too.
+        .filter(|symbol| symbol.contains('@'))
         .collect();
     exported.sort_unstable();
-    let mut declared: Vec<String> = header::functions(&header::committed()?)
-        .into_iter()
-        .map(|name| format!("{name}@@MANYLANE_0.1"))
-        .collect();
+    let map = versions::committed()?;
+    let mut declared: Vec<String> =
+        map.iter().map(|(name, version)| format!("{name}@@{version}")).collect();
     declared.sort_unstable();
     let missing: Vec<_> =
         declared.iter().filter(|name| !exported.contains(&name.as_str())).collect();

@@ -22,8 +22,12 @@ int main(int argc, char **argv) {
   unsigned char *table = calloc(count, len > 0 ? len : 1), *digests = calloc(count, 32);
   manylane_engine *engine = NULL;
   int result = 1;
-  if (table == NULL || digests == NULL || manylane_engine_new(&engine, "auto", 0) != MANYLANE_OK) {
+  if (table == NULL || digests == NULL) {
     fprintf(stderr, "hash_rows: not enough memory\n");
+    goto end;
+  }
+  if (manylane_engine_new(&engine, "auto", 0) != MANYLANE_OK) {
+    fprintf(stderr, "hash_rows: %s\n", manylane_last_error());
     goto end;
   }
   for (size_t i = 0; i < count && len > 0; i++)

@@ -13,40 +13,69 @@
  * $ openssl dgst -sm3 -sign key.pem -sigopt distid:1234567812345678 -out signature "$SOURCE"
  * $ "$EXAMPLE" verify public.pem "$SOURCE" signature
  * $ ! "$EXAMPLE" verify public.pem key.pem signature
+ * $ ! "$EXAMPLE" sign key.pem . of_nothing
+ * $ test ! -e of_nothing
+ * $ test "$(stat -c %a key.pem)" = 600
+ * $ ! "$EXAMPLE" keygen key.pem public.pem
  */
 #include <manylane.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* A file as a whole; the caller frees it. Null if it cannot be read. */
+/* Gives back memory that may hold a key. */
+static void wipe_and_free(unsigned char *data, size_t len) {
+  if (data != NULL)
+    manylane_wipe(data, len);
+  free(data);
+}
+
+/* A file as a whole, to be given back by wipe_and_free(). Null if it cannot be read to its end. */
 static unsigned char *read_file(const char *path, size_t *len) {
   FILE *file = fopen(path, "rb");
-  unsigned char *data = NULL;
-  size_t room = 0, got;
+  size_t room = 4096;
+  unsigned char *data = file != NULL ? malloc(room) : NULL;
   *len = 0;
-  if (file == NULL)
-    return NULL;
-  do {
-    room = 2 * room + 4096;
-    unsigned char *more = realloc(data, room);
-    if (more == NULL)
+  if (data != NULL)
+    setvbuf(file, NULL, _IONBF, 0); /* no copy of a key in a buffer */
+  while (data != NULL) {
+    *len += fread(data + *len, 1, room - *len, file);
+    if (*len < room)
       break;
+    /* Not realloc(), which would leave a copy. */
+    unsigned char *more = malloc(2 * room);
+    if (more != NULL)
+      memcpy(more, data, room);
+    wipe_and_free(data, room);
     data = more;
-    got = fread(data + *len, 1, room - *len, file);
-    *len += got;
-  } while (*len == room);
-  fclose(file);
+    room *= 2;
+  }
+  /* What could not be read must not be taken for the end. */
+  if (data != NULL && ferror(file)) {
+    wipe_and_free(data, room);
+    data = NULL;
+  }
+  if (file != NULL)
+    fclose(file);
   return data;
 }
 
-static int write_file(const char *path, const unsigned char *data, size_t len) {
-  FILE *file = fopen(path, "wb");
-  if (file == NULL)
+/* Writes a file; a secret one for its owner alone, and never over another. */
+static int write_file(const char *path, const unsigned char *data, size_t len, int is_secret) {
+  int number = open(path, O_WRONLY | O_CREAT | (is_secret ? O_EXCL : O_TRUNC), is_secret ? 0600 : 0666);
+  if (number < 0)
     return -1;
-  size_t written = fwrite(data, 1, len, file);
-  return fclose(file) == 0 && written == len ? 0 : -1;
+  size_t done = 0;
+  while (done < len) {
+    ssize_t written = write(number, data + done, len - done);
+    if (written <= 0)
+      break;
+    done += (size_t)written;
+  }
+  return close(number) == 0 && done == len ? 0 : -1;
 }
 
 static int keygen(const char *key_path, const char *public_path) {
@@ -57,15 +86,15 @@ static int keygen(const char *key_path, const char *public_path) {
   int status = manylane_sm2_key_generate(&key);
   if (status == MANYLANE_OK)
     status = manylane_sm2_key_encode(key, MANYLANE_SM2_PEM, text, &len);
-  if (status == MANYLANE_OK && write_file(key_path, text, len) != 0)
+  if (status == MANYLANE_OK && write_file(key_path, text, len, 1) != 0)
     status = MANYLANE_ERROR_IO;
-  memset(text, 0, sizeof text);
+  manylane_wipe(text, sizeof text);
   len = sizeof text;
   if (status == MANYLANE_OK)
     status = manylane_sm2_key_public(key, &public_key);
   if (status == MANYLANE_OK)
     status = manylane_sm2_public_encode(public_key, MANYLANE_SM2_PEM, text, &len);
-  if (status == MANYLANE_OK && write_file(public_path, text, len) != 0)
+  if (status == MANYLANE_OK && write_file(public_path, text, len, 0) != 0)
     status = MANYLANE_ERROR_IO;
   manylane_sm2_public_free(public_key);
   manylane_sm2_key_free(key);
@@ -81,12 +110,13 @@ static int sign(const char *key_path, const char *path, const char *signature_pa
   if (status == MANYLANE_OK)
     status = manylane_sm2_key_decode(&key, text, key_len, NULL, 0);
   if (status == MANYLANE_OK)
-    status = manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, &signature_len);
-  if (status == MANYLANE_OK && write_file(signature_path, signature, signature_len) != 0)
+    status = manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len,
+                               MANYLANE_SM2_SIGNATURE_DER, signature, &signature_len);
+  if (status == MANYLANE_OK && write_file(signature_path, signature, signature_len, 0) != 0)
     status = MANYLANE_ERROR_IO;
   manylane_sm2_key_free(key);
   free(message);
-  free(text);
+  wipe_and_free(text, key_len);
   return status;
 }
 
@@ -99,7 +129,8 @@ static int verify(const char *public_path, const char *path, const char *signatu
   if (status == MANYLANE_OK)
     status = manylane_sm2_public_decode(&key, text, public_len);
   if (status == MANYLANE_OK)
-    status = manylane_sm2_verify(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len, MANYLANE_SM2_SIGNATURE_DER, signature, signature_len);
+    status = manylane_sm2_verify(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message, len,
+                                 MANYLANE_SM2_SIGNATURE_DER, signature, signature_len);
   manylane_sm2_public_free(key);
   free(signature);
   free(message);

@@ -64,8 +64,8 @@ public:
   explicit PublicKey(manylane_sm2_public *raw) : key(raw) {}
 
   bool verify(std::string_view message, const Bytes &signature) const {
-    int status = manylane_sm2_verify(key.get(), MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message.data(), message.size(),
-                                     MANYLANE_SM2_SIGNATURE_DER, signature.data(), signature.size());
+    int status = manylane_sm2_verify(key.get(), MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message.data(),
+                                     message.size(), MANYLANE_SM2_SIGNATURE_DER, signature.data(), signature.size());
     if (status == MANYLANE_ERROR_SIGNATURE)
       return false;
     check(status);
@@ -93,8 +93,8 @@ public:
   Bytes sign(std::string_view message) const {
     Bytes signature(72);
     std::size_t len = signature.size();
-    check(manylane_sm2_sign(key.get(), MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message.data(), message.size(), MANYLANE_SM2_SIGNATURE_DER,
-                            signature.data(), &len));
+    check(manylane_sm2_sign(key.get(), MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, message.data(),
+                            message.size(), MANYLANE_SM2_SIGNATURE_DER, signature.data(), &len));
     signature.resize(len);
     return signature;
   }

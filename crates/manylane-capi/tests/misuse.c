@@ -280,7 +280,7 @@ static void numbers(void) {
   STATUS(MANYLANE_ERROR_IV_LENGTH, manylane_aead_encrypt(aead, NULL, 0, NULL, 0, NULL, 0, NULL, untouched, 12));
   STATUS(MANYLANE_ERROR_TAG_LENGTH, manylane_aead_decrypt(aead, iv, 12, NULL, 0, NULL, 0, NULL, untouched, 16));
   OK(manylane_gcm_stream_new(&stream, aead, MANYLANE_ENCRYPT, iv, 12, NULL, 0));
-  STATUS(MANYLANE_ERROR_ARGUMENT, manylane_gcm_stream_verify(stream, key, 12));
+  STATUS(MANYLANE_ERROR_STATE, manylane_gcm_stream_verify(stream, key, 12));
   STATUS(MANYLANE_ERROR_TAG_LENGTH, manylane_gcm_stream_tag(stream, key, 16));
   OK(manylane_gcm_stream_tag(stream, key, 12));
   STATUS(MANYLANE_ERROR_FINISHED, manylane_gcm_stream_update(stream, key, 12, key));
@@ -295,12 +295,144 @@ static void numbers(void) {
   STATUS(MANYLANE_ERROR_DATA_LENGTH, manylane_cipher_finish(cipher, out, &len));
   manylane_cipher_free(cipher);
   OK(manylane_cipher_new(&cipher, "aes-128-cbc", MANYLANE_DECRYPT, MANYLANE_PADDING_PKCS7, iv, 16, iv, 16));
+  /* A question takes nothing, though no room would be needed. */
   len = 0;
-  OK(manylane_cipher_update(cipher, key, 16, NULL, &len));
+  STATUS(MANYLANE_ERROR_OUTPUT_LENGTH, manylane_cipher_update(cipher, key, 5, NULL, &len));
+  CHECK(len == 20);
+  len = 0;
+  STATUS(MANYLANE_ERROR_OUTPUT_LENGTH, manylane_cipher_update(cipher, key, 16, NULL, &len));
+  CHECK(len == 31);
+  len = 0;
+  OK(manylane_cipher_update(cipher, NULL, 0, NULL, &len));
+  CHECK(len == 0);
+  OK(manylane_cipher_update(cipher, key, 16, out, &len));
   len = 15;
   STATUS(MANYLANE_ERROR_DECRYPTION, manylane_cipher_finish(cipher, out, &len));
   manylane_cipher_free(cipher);
   CHECK(intact());
+}
+
+/* What is asked for is told, and a message is as it was before the question. */
+static void questions(void) {
+  static const char *const modes[] = {"sm4-ctr", "sm4-cbc", "aes-128-ecb"};
+  const uint8_t key[16] = {1}, iv[16] = {2};
+  for (size_t i = 0; i < COUNT(modes); i++) {
+    manylane_cipher *cipher = NULL;
+    uint8_t sealed[32], opened[32], *to = sealed;
+    int padding = i == 0 ? MANYLANE_PADDING_NONE : MANYLANE_PADDING_PKCS7;
+    const void *from = "hello";
+    size_t from_len = 5, len = 0;
+    for (int direction = MANYLANE_ENCRYPT; direction <= MANYLANE_DECRYPT; direction++) {
+      OK(manylane_cipher_new(&cipher, modes[i], direction, padding, key, 16, iv, i == 2 ? 0 : 16));
+      size_t done = 0;
+      for (int asks = 1; asks >= 0; asks--) {
+        len = asks ? 0 : 32;
+        STATUS(asks ? MANYLANE_ERROR_OUTPUT_LENGTH : MANYLANE_OK,
+               manylane_cipher_update(cipher, from, from_len, asks ? NULL : to, &len));
+        done = len;
+      }
+      len = 0;
+      STATUS(i == 0 ? MANYLANE_OK : MANYLANE_ERROR_OUTPUT_LENGTH, manylane_cipher_finish(cipher, NULL, &len));
+      if (i > 0) {
+        len = sizeof sealed - done;
+        OK(manylane_cipher_finish(cipher, to + done, &len));
+      }
+      manylane_cipher_free(cipher);
+      from = sealed, from_len = done + len, to = opened;
+    }
+    CHECK(from_len == 5 && memcmp(opened, "hello", 5) == 0);
+  }
+}
+
+/* What is refused for its lengths has written nothing. */
+static void nothing_written(void) {
+  uint8_t key[64] = {1}, text[32];
+  for (size_t i = 0; i < 32; i++)
+    key[32 + i] = (uint8_t)i;
+  memset(text, 0x5c, sizeof text);
+  manylane_xts *xts = NULL;
+  STATUS(MANYLANE_ERROR_NAME, manylane_xts_new(&xts, "aes-192-xts", MANYLANE_XTS_IEEE, key, 48));
+  STATUS(MANYLANE_ERROR_ARGUMENT, manylane_xts_new(&xts, "aes-256-xts", MANYLANE_XTS_GB, key, 64));
+  OK(manylane_xts_new(&xts, "aes-256-xts", MANYLANE_XTS_IEEE, key, 64));
+  STATUS(MANYLANE_ERROR_DATA_LENGTH, manylane_xts_crypt(xts, MANYLANE_ENCRYPT, key, text, 15, untouched));
+  STATUS(MANYLANE_ERROR_DATA_LENGTH, manylane_xts_crypt_units(xts, MANYLANE_ENCRYPT, 0, 0, text, 32, untouched));
+  STATUS(MANYLANE_ERROR_DATA_LENGTH, manylane_xts_crypt_units(xts, MANYLANE_ENCRYPT, 0, 17, text, 32, untouched));
+  manylane_xts_free(xts);
+  size_t len = 77;
+  STATUS(MANYLANE_ERROR_NULL, manylane_cipher_lens("sm4-ctr", &len, NULL));
+  STATUS(MANYLANE_ERROR_NULL, manylane_cipher_lens("sm4-ctr", NULL, &len));
+  STATUS(MANYLANE_ERROR_NAME, manylane_cipher_lens("aes-192-xts", &len, &len));
+  CHECK(len == 77);
+  static const char *const names[] = {"sm4-gcm", "sm4-ccm"};
+  for (size_t i = 0; i < COUNT(names); i++) {
+    manylane_aead *aead = NULL;
+    OK(manylane_aead_new(&aead, names[i], key, 16, 0));
+    STATUS(MANYLANE_ERROR_TAG_LENGTH, manylane_aead_decrypt(aead, key, 12, NULL, 0, text, 32, text, key, 12));
+    STATUS(MANYLANE_ERROR_IV_LENGTH, manylane_aead_decrypt(aead, key, 0, NULL, 0, text, 32, text, key, 16));
+    for (size_t j = 0; j < sizeof text; j++)
+      CHECK(text[j] == 0x5c);
+    STATUS(MANYLANE_ERROR_TAG_LENGTH, manylane_aead_decrypt(aead, key, 12, NULL, 0, text, 32, untouched, key, 12));
+    manylane_aead_free(aead);
+  }
+  CHECK(intact());
+}
+
+/* A message of GCM that is only verified, in parts; and streams that go one way are not asked for the other. */
+static void verifying(void) {
+  const uint8_t key[16] = {1}, nonce[12] = {2};
+  uint8_t text[100], tag[16];
+  memset(text, 7, sizeof text);
+  manylane_aead *aead = NULL;
+  OK(manylane_aead_new(&aead, "aes-128-gcm", key, 16, 0));
+  OK(manylane_aead_encrypt(aead, nonce, 12, "aad", 3, text, 100, text, tag, 16));
+  for (int wrong = 0; wrong < 3; wrong++) {
+    manylane_gcm_stream *stream = NULL;
+    OK(manylane_gcm_stream_new(&stream, aead, MANYLANE_VERIFY, nonce, 12, "aad", 3));
+    STATUS(MANYLANE_ERROR_ARGUMENT, manylane_gcm_stream_update(stream, text, 33, untouched));
+    OK(manylane_gcm_stream_update(stream, text, 33, NULL));
+    text[50] ^= wrong == 1;
+    OK(manylane_gcm_stream_update(stream, text + 33, 67, NULL));
+    text[50] ^= wrong == 1;
+    tag[3] ^= wrong == 2;
+    STATUS(MANYLANE_ERROR_STATE, manylane_gcm_stream_tag(stream, tag, 16));
+    STATUS(wrong ? MANYLANE_ERROR_DECRYPTION : MANYLANE_OK, manylane_gcm_stream_verify(stream, tag, 16));
+    STATUS(MANYLANE_ERROR_FINISHED, manylane_gcm_stream_update(stream, text, 1, NULL));
+    manylane_gcm_stream_free(stream);
+  }
+  manylane_aead_free(aead);
+  CHECK(intact());
+}
+
+static void memory(void) {
+  uint8_t place[64] = {0};
+  OK(manylane_random(place, sizeof place));
+  CHECK(!all_zero(place, 32) && !all_zero(place + 32, 32) && memcmp(place, place + 32, 32) != 0);
+  STATUS(MANYLANE_ERROR_NULL, manylane_random(NULL, 1));
+  OK(manylane_random(NULL, 0));
+  place[0] = place[63] = 1;
+  manylane_wipe(place + 1, 62);
+  CHECK(place[0] == 1 && place[63] == 1 && all_zero(place + 1, 62));
+  manylane_wipe(NULL, 0), manylane_wipe(NULL, 5);
+  /* 32 bytes of a file are no key by accident. */
+  manylane_sm2_key *key = NULL;
+  const char *cut = "-----BEGIN PRIVATE KEY-----\nMIGH";
+  STATUS(MANYLANE_ERROR_ENCODING, manylane_sm2_key_decode(&key, cut, 32, NULL, 0));
+  STATUS(MANYLANE_ERROR_KEY, manylane_sm2_key_from_bytes(&key, cut, 31));
+  OK(manylane_sm2_key_from_bytes(&key, cut, 32));
+  /* An ID is said, be it an empty one. */
+  uint8_t signature[72];
+  size_t len = sizeof signature;
+  STATUS(MANYLANE_ERROR_NULL, manylane_sm2_sign(key, NULL, 0, "", 0, MANYLANE_SM2_SIGNATURE_DER, signature, &len));
+  OK(manylane_sm2_sign(key, "", 0, "", 0, MANYLANE_SM2_SIGNATURE_DER, signature, &len));
+  manylane_sm2_key_free(key);
+  /* The text of an error is where it was. */
+  const char *text = manylane_last_error();
+  STATUS(MANYLANE_ERROR_NAME, manylane_hash_len("none", &len));
+  CHECK(text == manylane_last_error() && strstr(text, "none") != NULL);
+  OK(manylane_hash_len("SHA3-256", &len));
+  manylane_messages many = manylane_pointers(NULL, NULL, 0);
+  many.reserved[1] = 1;
+  STATUS(MANYLANE_ERROR_ARGUMENT, manylane_hash_many(NULL, "sm3", 0, &many, NULL, 0));
 }
 
 static void engines(void) {
@@ -345,6 +477,10 @@ int main(void) {
   TEST(lengths);
   TEST(overlaps);
   TEST(numbers);
+  TEST(questions);
+  TEST(nothing_written);
+  TEST(verifying);
+  TEST(memory);
   TEST(engines);
   return done();
 }

@@ -32,7 +32,8 @@ static void forms(void) {
         OK(manylane_sm2_key_encode(key, form, text.data, &len));
         CHECK(len == text.len && (form != MANYLANE_SM2_RAW || same(d, text.data, len)));
         manylane_sm2_key *again = NULL;
-        OK(manylane_sm2_key_decode(&again, text.data, text.len, NULL, 0));
+        OK(form == MANYLANE_SM2_RAW ? manylane_sm2_key_from_bytes(&again, text.data, text.len)
+                                    : manylane_sm2_key_decode(&again, text.data, text.len, NULL, 0));
         uint8_t number[32];
         len = sizeof number;
         OK(manylane_sm2_key_encode(again, MANYLANE_SM2_RAW, number, &len));
@@ -111,39 +112,37 @@ static void signatures(void) {
     bytes id = unhex(signature_vectors[i].id), message = unhex(signature_vectors[i].message);
     bytes der = unhex(signature_vectors[i].der), r = unhex(signature_vectors[i].r);
     bytes s = unhex(signature_vectors[i].s);
-    /* An empty ID is not the same as none. */
-    const void *user = id.data != NULL ? (const void *)id.data : (const void *)"";
-    OK(manylane_sm2_verify(public_key, user, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_DER, der.data,
+    OK(manylane_sm2_verify(public_key, id.data, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_DER, der.data,
                            der.len));
     uint8_t raw[64], skf[128] = {0};
     memcpy(raw, r.data, 32), memcpy(raw + 32, s.data, 32);
     memcpy(skf + 32, r.data, 32), memcpy(skf + 96, s.data, 32);
-    OK(manylane_sm2_verify(public_key, user, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_RAW, raw,
+    OK(manylane_sm2_verify(public_key, id.data, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_RAW, raw,
                            sizeof raw));
-    OK(manylane_sm2_verify(public_key, user, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_SKF, skf,
+    OK(manylane_sm2_verify(public_key, id.data, id.len, message.data, message.len, MANYLANE_SM2_SIGNATURE_SKF, skf,
                            sizeof skf));
     raw[63] ^= 1;
-    STATUS(MANYLANE_ERROR_SIGNATURE, manylane_sm2_verify(public_key, user, id.len, message.data, message.len,
+    STATUS(MANYLANE_ERROR_SIGNATURE, manylane_sm2_verify(public_key, id.data, id.len, message.data, message.len,
                                                          MANYLANE_SM2_SIGNATURE_RAW, raw, sizeof raw));
     for (int form = MANYLANE_SM2_SIGNATURE_DER; form <= MANYLANE_SM2_SIGNATURE_SKF; form++) {
       size_t len = 0;
       STATUS(MANYLANE_ERROR_OUTPUT_LENGTH,
-             manylane_sm2_sign(key, user, id.len, message.data, message.len, form, NULL, &len));
+             manylane_sm2_sign(key, id.data, id.len, message.data, message.len, form, NULL, &len));
       bytes made = make(len);
-      OK(manylane_sm2_sign(key, user, id.len, message.data, message.len, form, made.data, &len));
+      OK(manylane_sm2_sign(key, id.data, id.len, message.data, message.len, form, made.data, &len));
       manylane_sm2_verifier *verifier = NULL;
-      OK(manylane_sm2_verifier_new(&verifier, public_key, user, id.len));
+      OK(manylane_sm2_verifier_new(&verifier, public_key, id.data, id.len));
       OK(manylane_sm2_verifier_update(verifier, message.data, message.len / 2));
       OK(manylane_sm2_verifier_update(verifier, message.data + message.len / 2, message.len - message.len / 2));
       OK(manylane_sm2_verifier_finish(verifier, form, made.data, len));
       STATUS(MANYLANE_ERROR_FINISHED, manylane_sm2_verifier_finish(verifier, form, made.data, len));
       manylane_sm2_verifier_free(verifier);
       manylane_sm2_signer *signer = NULL;
-      OK(manylane_sm2_signer_new(&signer, key, user, id.len));
+      OK(manylane_sm2_signer_new(&signer, key, id.data, id.len));
       OK(manylane_sm2_signer_update(signer, message.data, message.len));
       len = made.len;
       OK(manylane_sm2_signer_finish(signer, form, made.data, &len));
-      OK(manylane_sm2_verify(public_key, user, id.len, message.data, message.len, form, made.data, len));
+      OK(manylane_sm2_verify(public_key, id.data, id.len, message.data, message.len, form, made.data, len));
       manylane_sm2_signer_free(signer);
       drop(&made);
     }
@@ -307,7 +306,7 @@ static void exchange(void) {
   /* The handles have keys of their own. */
   manylane_sm2_key_free(a), manylane_sm2_key_free(b);
   uint8_t r_a[65], r_b[65], key_a[48], key_b[48], confirm_a[32], confirm_b[32];
-  STATUS(MANYLANE_ERROR_ARGUMENT, manylane_sm2_exchange_confirmation(of_a, confirm_a));
+  STATUS(MANYLANE_ERROR_STATE, manylane_sm2_exchange_confirmation(of_a, confirm_a));
   OK(manylane_sm2_exchange_ephemeral(of_a, r_a)), OK(manylane_sm2_exchange_ephemeral(of_b, r_b));
   r_a[64] ^= 1;
   STATUS(MANYLANE_ERROR_KEY, manylane_sm2_exchange_agree(of_b, r_a, 65, key_b, sizeof key_b));

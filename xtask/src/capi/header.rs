@@ -38,6 +38,7 @@ pub(crate) fn committed() -> Result<String> {
 /// Writes the header, or says whether it is what would be written.
 pub(crate) fn generate(check: bool) -> Result {
     let made = made()?;
+    super::versions::generate(&made, check)?;
     if committed().is_ok_and(|committed| committed == made) {
         return Ok(());
     }

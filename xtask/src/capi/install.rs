@@ -1,4 +1,4 @@
-//! `cargo xtask install`: library, header, `manylane.pc`, command, manual pages, completions, OpenSSL provider.
+//! `cargo xtask install`: library, header, what pkg-config reads, command, manual pages, completions, OpenSSL provider.
 
 use std::{
     fs,
@@ -94,13 +94,25 @@ impl Library {
         strip(&libraries.join("libmanylane.a"), "--strip-debug")?;
         let include = place.folder(&place.prefix.join("include"))?;
         put(&folder().join("include/manylane.h"), &include.join("manylane.h"), 0o644)?;
-        let pc = place.folder(&place.libdir.join("pkgconfig"))?.join("manylane.pc");
-        write(&pc, pkg_config(place))?;
-        mode(&pc, 0o644)
+        let folder = place.folder(&place.libdir.join("pkgconfig"))?;
+        for (name, libs, private) in [
+            ("manylane", "-lmanylane".to_owned(), SYSTEM_LIBRARIES.join(" ")),
+            // By its name, for a linker takes the shared one where there are both.
+            ("manylane-static", static_libs(), String::new()),
+        ] {
+            let pc = folder.join(format!("{name}.pc"));
+            write(&pc, pkg_config(place, name, &libs, &private))?;
+            mode(&pc, 0o644)?;
+        }
+        Ok(())
     }
 }
 
-fn pkg_config(place: &Place) -> String {
+fn static_libs() -> String {
+    format!("-l:libmanylane.a {}", SYSTEM_LIBRARIES.join(" "))
+}
+
+fn pkg_config(place: &Place, name: &str, libs: &str, private: &str) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let libdir = match place.libdir.strip_prefix(&place.prefix) {
         Ok(below) => format!("${{prefix}}/{}", below.display()),
@@ -108,14 +120,13 @@ fn pkg_config(place: &Place) -> String {
     };
     format!(
         "prefix={prefix}\nincludedir=${{prefix}}/include\nlibdir={libdir}\n\n\
-         Name: manylane\n\
+         Name: {name}\n\
          Description: Bulk cryptography in many lanes: SM3, SHA-3, SM2, SM4, AES\n\
          Version: {version}\n\
          Cflags: -I${{includedir}}\n\
-         Libs: -L${{libdir}} -lmanylane\n\
+         Libs: -L${{libdir}} {libs}\n\
          Libs.private: {private}\n",
         prefix = place.prefix.display(),
-        private = SYSTEM_LIBRARIES.join(" "),
     )
 }
 
@@ -190,14 +201,14 @@ pub(crate) fn check_at(prefix: &Path, sysroot: Option<&Path>) -> Result {
     let libraries = super::find_dir(&at("lib"), "libmanylane.so")?;
     let config = |arguments: &[&str]| -> Result<Vec<String>> {
         let mut command = Command::new("pkg-config");
-        command.args(arguments).arg("manylane").env("PKG_CONFIG_PATH", libraries.join("pkgconfig"));
+        command.args(arguments).env("PKG_CONFIG_PATH", libraries.join("pkgconfig"));
         command.env("PKG_CONFIG_ALLOW_SYSTEM_CFLAGS", "1").env("PKG_CONFIG_ALLOW_SYSTEM_LIBS", "1");
         if let Some(root) = sysroot {
             command.env("PKG_CONFIG_SYSROOT_DIR", root);
         }
         Ok(output_of(&mut command)?.split_whitespace().map(str::to_owned).collect())
     };
-    let version = config(&["--modversion"])?;
+    let version = config(&["--modversion", "manylane"])?;
     if version != [env!("CARGO_PKG_VERSION")] {
         return Err(format!("pkg-config says version {version:?}"));
     }
@@ -211,19 +222,12 @@ pub(crate) fn check_at(prefix: &Path, sysroot: Option<&Path>) -> Result {
          if (manylane_hash_once(\"sm3\", \"abc\", 3, d, &len) != MANYLANE_OK) return 1;\n\
          return d[0] != 0x66 || strcmp(manylane_version(), MANYLANE_VERSION) != 0;\n}\n",
     )?;
-    for (name, form) in
-        [("shared", &["--cflags", "--libs"][..]), ("static", &["--cflags", "--libs", "--static"])]
-    {
+    for (name, form) in [
+        ("shared", ["--cflags", "--libs", "manylane"]),
+        ("static", ["--cflags", "--libs", "manylane-static"]),
+    ] {
         let program = scratch.join(name);
-        let mut flags = config(form)?;
-        if name == "static" {
-            // By its name, for a linker takes the shared one where there are both.
-            for flag in &mut flags {
-                if flag == "-lmanylane" {
-                    *flag = "-l:libmanylane.a".into();
-                }
-            }
-        }
+        let flags = config(&form)?;
         run_command(Command::new("cc").arg("-o").arg(&program).arg(&source).args(flags))?;
         let needed = output_of(Command::new("objdump").arg("-p").arg(&program))?;
         let is_shared = needed.contains("libmanylane.so.0");
