@@ -3,6 +3,7 @@
 pub(crate) mod deb;
 pub(crate) mod header;
 pub(crate) mod install;
+mod notices;
 mod programs;
 mod versions;
 

@@ -70,7 +70,8 @@ fn documents(tree: &Path) -> Result {
     let mut copyright = format!(
         "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
          Upstream-Name: manylane\n\nFiles: *\nCopyright: {notice}\n\
-         License: Expat or Apache-2.0\n\nLicense: Expat\n",
+         License: Expat or Apache-2.0\nComment: The binaries contain code of others, whose notices are in\n \
+         /usr/share/doc/manylane/third-party.txt.\n\nLicense: Expat\n",
     );
     for line in mit.lines().skip_while(|line| !line.starts_with("Permission")) {
         let line = line.trim();
@@ -81,7 +82,9 @@ fn documents(tree: &Path) -> Result {
                   is in /usr/share/common-licenses/Apache-2.0.\n";
     write(&docs.join("copyright"), copyright)?;
     let date =
-        output_of(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%aD"]))?;
+        output_of(Command::new("git").current_dir(root()).args(["log", "-1", "--format=%aD"]))
+            // Sources without their history have no other date.
+            .or_else(|_| output_of(Command::new("date").arg("-R")))?;
     let changelog = format!(
         "manylane ({}-1) unstable; urgency=medium\n\n  * See CHANGELOG.md of the sources.\n\n -- {MAINTAINER}  {}\n",
         env!("CARGO_PKG_VERSION"),

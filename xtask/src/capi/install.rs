@@ -156,6 +156,7 @@ pub(crate) fn programs(place: &Place) -> Result {
         let script = output_of(Command::new(&built).args(["completions", shell]))?;
         write(&place.below(&path), script)?;
     }
+    super::notices::install(place)?;
     provider(place)
 }
 
