@@ -17,7 +17,7 @@ use crate::{
     cipher::{direction, moved, split_name},
     handle::{self, Opaque, exclusive, shared},
     memory::{bytes, bytes_mut, check_apart, name},
-    status::{FINISHED, Failure, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, SYMMETRIC, guard, guard_free, guard_secret},
 };
 
 /// A key of GCM or CCM. Any number of threads may use one handle at a time.
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn manylane_aead_new(
     key_len: usize,
     tag_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(aead)?;
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn manylane_gcm_stream_new(
     aad: *const c_void,
     aad_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(stream)?;

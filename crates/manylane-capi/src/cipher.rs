@@ -15,7 +15,9 @@ use zeroize::Zeroizing;
 use crate::{
     handle::{self, Opaque, exclusive},
     memory::{Output, bytes, check_apart, name, put},
-    status::{FINISHED, Failure, LENGTH, MEMORY, NULL, Result, guard, guard_free, guard_secret},
+    status::{
+        FINISHED, Failure, LENGTH, MEMORY, NULL, Result, SYMMETRIC, guard, guard_free, guard_secret,
+    },
 };
 
 /// Which way a cipher goes.
@@ -209,7 +211,7 @@ pub unsafe extern "C" fn manylane_cipher_new(
     iv: *const c_void,
     iv_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(cipher)?;

@@ -14,7 +14,7 @@ use crate::{
     hash::choose,
     memory::{Output, bytes, bytes_mut, check_apart},
     messages::{check_apart_from, manylane_messages, resolve},
-    status::{FINISHED, Failure, LENGTH, Result, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, LENGTH, MANY, Result, SYMMETRIC, guard, guard_free, guard_secret},
 };
 
 /// A message whose HMAC is computed piece by piece.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn manylane_hmac_new(
     key: *const c_void,
     key_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(hmac)?;
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn manylane_hmac_clone(
     hmac: *mut manylane_hmac,
     clone: *mut *mut manylane_hmac,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(clone)?;
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn manylane_hmac_once(
     code: *mut u8,
     code_len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(code, code_len)?;
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn manylane_hmac_sm3_many(
     out: *mut u8,
     out_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<MANY>(|| {
         let (mut key_list, mut list) = (Vec::new(), Vec::new());
         // SAFETY: the pointers are the caller's word; the output is a slice once it is known to be apart.
         unsafe {
@@ -242,7 +242,7 @@ pub unsafe extern "C" fn manylane_hkdf_sm3(
     out: *mut u8,
     out_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         for input in [(ikm, ikm_len), (salt, salt_len), (info, info_len)] {
             check_apart((out, out_len), input)?;
         }
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn manylane_pbkdf2_sm3(
     out: *mut u8,
     out_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         for input in [(password, password_len), (salt, salt_len)] {
             check_apart((out, out_len), input)?;
         }

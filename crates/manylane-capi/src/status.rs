@@ -189,12 +189,15 @@ pub(crate) fn guard(work: impl FnOnce() -> Result) -> c_int {
     failure.code()
 }
 
-/// So much of the stack is wiped. The deepest work with secrets that is done in one piece, SM2's, uses less than half.
-const WIPED: usize = 16 << 10;
+/// Bytes of stack that are wiped after work with keys of ciphers and codes, which goes 22,000 deep (HMAC-SHA3), with
+/// one of SM2, 39,000 deep (keys that are read), and with many at once, 141,000 (SM2). A test says when it goes deeper.
+pub(crate) const SYMMETRIC: usize = 24 << 10;
+pub(crate) const SM2: usize = 48 << 10;
+pub(crate) const MANY: usize = 160 << 10;
 
 /// The same for work with keys and what is computed of them. Rust moves values without wiping where they were, so the
 /// stack that the work has used is wiped.
-pub(crate) fn guard_secret(work: impl FnOnce() -> Result) -> c_int {
+pub(crate) fn guard_secret<const WIPED: usize>(work: impl FnOnce() -> Result) -> c_int {
     /// In a frame of its own: what is below this one is wiped.
     #[inline(never)]
     fn deeper(work: impl FnOnce() -> Result) -> c_int {

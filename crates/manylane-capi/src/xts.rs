@@ -17,7 +17,7 @@ use crate::{
     cipher::{direction, moved, split_name},
     handle::{self, Opaque, shared},
     memory::{array, bytes, name},
-    status::{Failure, Result, guard, guard_free, guard_secret},
+    status::{Failure, Result, SYMMETRIC, guard, guard_free, guard_secret},
 };
 
 /// How XTS multiplies the tweak from block to block.
@@ -51,7 +51,7 @@ pub unsafe extern "C" fn manylane_xts_new(
     key: *const c_void,
     key_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SYMMETRIC>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(xts)?;

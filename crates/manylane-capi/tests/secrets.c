@@ -43,7 +43,94 @@ __attribute__((noinline, no_sanitize("address", "undefined"))) static void leave
     deep[512 + i] = key[i];
 }
 
+enum { DEEP = 300000, ENTRY = 2048, PAINT = 0xee };
+
+static volatile uint8_t *deepest;
+
+/* The place is only compared with others, later. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdangling-pointer"
+__attribute__((noinline, no_sanitize("address", "undefined"))) static void paint(void) {
+  volatile uint8_t deep[DEEP];
+  for (size_t i = 0; i < DEEP; i++)
+    deep[i] = PAINT;
+  deepest = deep;
+}
+#pragma GCC diagnostic pop
+
+/* Bytes that a call has left, below its own first frame. */
+__attribute__((noinline, no_sanitize("address", "undefined"))) static int left(void) {
+  volatile uint8_t here;
+  int found = 0;
+  for (volatile uint8_t *place = deepest; place < &here - ENTRY; place++)
+    found += *place != PAINT && *place != 0;
+  return found;
+}
+
+/* A call that leaves nothing where it worked: 130 to 140 bytes are of the wiping's own frames. */
+#define LEAVES_NOTHING(call) (paint(), OK(call), CHECK(left() < 256))
+
 static uint8_t *secret;
+
+static void depths(void) {
+  enum { MANY = 40 };
+  manylane_sm2_key *key = NULL, *other = NULL;
+  manylane_sm2_public *public_key = NULL;
+  manylane_sm2_exchange *exchange = NULL;
+  uint8_t out[512], sealed[200], point[65];
+  size_t len = 72, sealed_len = sizeof sealed;
+  LEAVES_NOTHING(manylane_sm2_key_generate(&other));
+  LEAVES_NOTHING(manylane_sm2_key_from_bytes(&key, secret, 32));
+  OK(manylane_sm2_key_public(key, &public_key));
+  LEAVES_NOTHING(manylane_sm2_sign(key, "a", 1, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, out, &len));
+  LEAVES_NOTHING(manylane_sm2_encrypt(public_key, MANYLANE_SM2_ASN1, "abc", 3, sealed, &sealed_len));
+  len = sizeof out;
+  LEAVES_NOTHING(manylane_sm2_decrypt(key, MANYLANE_SM2_ASN1, sealed, sealed_len, out, &len));
+  len = sizeof out;
+  LEAVES_NOTHING(manylane_sm2_key_encrypt(key, MANYLANE_SM2_PEM, MANYLANE_SM2_KDF_SHA256, 10, "pass", 4, out, &len));
+  manylane_sm2_key_free(other);
+  LEAVES_NOTHING(manylane_sm2_key_decode(&other, out, len, "pass", 4));
+  LEAVES_NOTHING(manylane_sm2_diffie_hellman(key, public_key, out));
+  LEAVES_NOTHING(manylane_sm2_exchange_new(&exchange, MANYLANE_SM2_INITIATOR, key, "a", 1, public_key, "b", 1));
+  len = sizeof point;
+  OK(manylane_sm2_public_encode(public_key, MANYLANE_SM2_RAW, point, &len));
+  LEAVES_NOTHING(manylane_sm2_exchange_agree(exchange, point, 65, out, 48));
+  manylane_sm2_exchange_free(exchange);
+  static uint8_t texts[MANY][32], c1[65 * MANY], c3[32 * MANY];
+  const manylane_sm2_public *public_keys[MANY];
+  const manylane_sm2_key *keys[MANY];
+  uint8_t *places[MANY];
+  size_t lens[MANY];
+  int statuses[MANY];
+  for (size_t i = 0; i < MANY; i++)
+    public_keys[i] = public_key, keys[i] = key, places[i] = texts[i], lens[i] = sizeof texts[i];
+  LEAVES_NOTHING(manylane_sm2_encrypt_many(public_keys, places, lens, MANY, c1, c3, statuses));
+  LEAVES_NOTHING(manylane_sm2_decrypt_many(keys, places, lens, MANY, c1, c3, statuses));
+  manylane_sm2_key_free(key), manylane_sm2_key_free(other), manylane_sm2_public_free(public_key);
+  static const char *const hashes[] = {"sm3", "sha3-512"};
+  for (size_t i = 0; i < COUNT(hashes); i++) {
+    manylane_hmac *hmac = NULL;
+    LEAVES_NOTHING(manylane_hmac_new(&hmac, hashes[i], secret, 32));
+    manylane_hmac_free(hmac);
+    len = 64;
+    LEAVES_NOTHING(manylane_hmac_once(hashes[i], secret, 32, "abc", 3, out, &len));
+  }
+  manylane_messages all = manylane_strided(texts, sizeof texts, 32, 32, MANY);
+  LEAVES_NOTHING(manylane_hmac_sm3_many(NULL, &all, &all, c3, sizeof c3));
+  LEAVES_NOTHING(manylane_hkdf_sm3(secret, 32, NULL, 0, NULL, 0, out, 100));
+  LEAVES_NOTHING(manylane_pbkdf2_sm3(secret, 32, "salt", 4, 2, out, 512));
+  manylane_aead *aead = NULL;
+  manylane_cipher *cipher = NULL;
+  manylane_xts *xts = NULL;
+  LEAVES_NOTHING(manylane_aead_new(&aead, "aes-256-gcm", secret, 32, 0));
+  manylane_aead_free(aead);
+  LEAVES_NOTHING(manylane_aead_new(&aead, "sm4-ccm", secret, 16, 0));
+  manylane_aead_free(aead);
+  LEAVES_NOTHING(manylane_cipher_new(&cipher, "aes-256-cbc", MANYLANE_DECRYPT, 1, secret, 32, "sixteen bytes iv", 16));
+  manylane_cipher_free(cipher);
+  LEAVES_NOTHING(manylane_xts_new(&xts, "sm4-xts", MANYLANE_XTS_GB, secret, 32));
+  manylane_xts_free(xts);
+}
 
 static void the_search_finds_a_copy(void) {
   look_for(secret, 32);
@@ -158,6 +245,7 @@ int main(void) {
     secret[i] = (uint8_t)(37 * i + 11) & 0x7f;
   TEST(the_search_finds_a_copy);
   TEST(sm2);
+  TEST(depths);
   TEST(ciphers);
   TEST(codes);
   free(secret);

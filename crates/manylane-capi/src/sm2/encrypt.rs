@@ -13,7 +13,7 @@ use crate::{
     handle::shared,
     memory::{Output, bytes, bytes_mut, check_apart, slice},
     messages::room_for,
-    status::{Failure, LENGTH, NULL, OVERLAP, Result, guard_secret, manylane_status},
+    status::{Failure, LENGTH, MANY, NULL, OVERLAP, Result, SM2, guard_secret, manylane_status},
 };
 
 /// Forms of ciphertexts.
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn manylane_sm2_encrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(out, len)?;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn manylane_sm2_decrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(out, len)?;
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn manylane_sm2_encrypt_many(
     c3: *mut u8,
     statuses: *mut c_int,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<MANY>(|| {
         // SAFETY: the pointers are the caller's word; slices of them are apart.
         unsafe {
             let Outputs { c1_len, c3_len } = Outputs::of(count)?;
@@ -211,7 +211,7 @@ pub unsafe extern "C" fn manylane_sm2_decrypt_many(
     c3: *const u8,
     statuses: *mut c_int,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<MANY>(|| {
         // SAFETY: the pointers are the caller's word; slices of them are apart.
         unsafe {
             let Outputs { c1_len, c3_len } = Outputs::of(count)?;

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     handle::{self, Opaque, exclusive, shared},
     memory::{array, bytes, bytes_mut, check_apart, put_array},
-    status::{FINISHED, Failure, LENGTH, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, LENGTH, SM2, guard, guard_free, guard_secret},
 };
 
 /// Who of the two begins.
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn manylane_sm2_exchange_new(
     peer_id: *const c_void,
     peer_id_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(exchange)?;
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn manylane_sm2_exchange_agree(
     key: *mut u8,
     key_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         check_apart((key, key_len), (peer_ephemeral, peer_ephemeral_len))?;
         if key_len as u64 > 32 * u64::from(u32::MAX) {
             return Err(LENGTH);

@@ -8,7 +8,7 @@ use manylane::sm2::{KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey};
 use crate::{
     handle::{self, Opaque, shared},
     memory::{Output, bytes, put_array},
-    status::{Failure, NULL, Result, guard, guard_free, guard_secret},
+    status::{Failure, NULL, Result, SM2, guard, guard_free, guard_secret},
 };
 
 /// Forms of keys.
@@ -67,7 +67,7 @@ const ENCRYPTED_ROOM: usize = 512;
 /// Draws a secret key from the operating system's generator. Free the handle with manylane_sm2_key_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn manylane_sm2_key_generate(key: *mut *mut manylane_sm2_key) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointer is the caller's word.
         unsafe {
             handle::clear(key)?;
@@ -83,7 +83,7 @@ pub unsafe extern "C" fn manylane_sm2_key_from_bytes(
     d: *const c_void,
     len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(key)?;
@@ -104,7 +104,7 @@ pub unsafe extern "C" fn manylane_sm2_key_decode(
     password: *const c_void,
     password_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(key)?;
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn manylane_sm2_key_encode(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         let (out, key) = unsafe { (Output::new(out, len)?, shared(key)?) };
         match form {
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn manylane_sm2_key_encrypt(
     out: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         let password_ptr = password;
         // SAFETY: the pointers are the caller's word.
         let (out, key, password) =
@@ -288,7 +288,7 @@ pub unsafe extern "C" fn manylane_sm2_diffie_hellman(
     peer: *const manylane_sm2_public,
     out: *mut u8,
 ) -> c_int {
-    guard_secret(|| -> Result {
+    guard_secret::<SM2>(|| -> Result {
         // SAFETY: the pointers are the caller's word.
         unsafe { put_array(out, &shared(key)?.diffie_hellman(shared(peer)?)) }
     })

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     handle::{self, Opaque, exclusive, shared},
     memory::{Output, array, bytes},
-    status::{FINISHED, Failure, Result, guard, guard_free, guard_secret},
+    status::{FINISHED, Failure, Result, SM2, guard, guard_free, guard_secret},
 };
 
 /// Forms of signatures.
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn manylane_sm2_sign(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn manylane_sm2_sign_digest(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn manylane_sm2_signer_new(
     id: *const c_void,
     id_len: usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             handle::clear(signer)?;
@@ -225,7 +225,7 @@ pub unsafe extern "C" fn manylane_sm2_signer_finish(
     signature: *mut u8,
     len: *mut usize,
 ) -> c_int {
-    guard_secret(|| {
+    guard_secret::<SM2>(|| {
         // SAFETY: the pointers are the caller's word.
         unsafe {
             let out = Output::new(signature, len)?;
