@@ -23,6 +23,10 @@ const ALLOWED: [&str; 10] = [
     "Unicode-3.0",
 ];
 
+/// Tools that `xtask` uses and nothing that is shipped contains: cbindgen is under MPL-2.0, whose terms are for
+/// changes of its own files. Nothing but `xtask` may depend on them.
+const TOOLS: [(&str, &str); 1] = [("cbindgen", "MPL-2.0")];
+
 /// Crates whose traits or buffers cross between crates: two versions are two incompatible worlds.
 const SINGLE: [&str; 11] = [
     "digest",
@@ -53,6 +57,13 @@ struct Package {
     license: Option<String>,
     /// Absent for packages of this workspace.
     source: Option<String>,
+    #[serde(default)]
+    dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+struct Dependency {
+    name: String,
 }
 
 pub(crate) fn run() -> Result {
@@ -71,15 +82,20 @@ fn errors(packages: &[Package]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut versions = BTreeMap::<&str, Vec<&str>>::new();
     for package in packages {
-        let Package { name, version, license, source } = package;
+        let Package { name, version, license, source, .. } = package;
         match license.as_deref().map(is_allowed) {
             None => errors.push(format!("{name} {version} names no licence")),
             Some(Err(why)) => errors.push(format!("{name} {version}: {why}")),
+            Some(Ok(false)) if TOOLS.contains(&(name, license.as_deref().unwrap_or_default())) => {}
             Some(Ok(false)) => {
                 let license = license.as_deref().unwrap_or_default();
                 errors.push(format!("{name} {version}: licence {license} is not allowed"));
             }
             Some(Ok(true)) => {}
+        }
+        let has_tool = |tool: &str| package.dependencies.iter().any(|other| other.name == tool);
+        for (tool, _) in TOOLS.iter().filter(|(tool, _)| name != "xtask" && has_tool(tool)) {
+            errors.push(format!("{name} {version} depends on {tool}, which is a tool of xtask's"));
         }
         if let Some(source) = source.as_deref().filter(|&source| source != REGISTRY) {
             errors.push(format!("{name} {version} comes from {source}"));
@@ -116,6 +132,7 @@ mod tests {
             version: "1.0.0".into(),
             license: license.map(Into::into),
             source: Some(REGISTRY.into()),
+            dependencies: Vec::new(),
         }
     }
 
@@ -130,6 +147,17 @@ mod tests {
         ] {
             assert!(errors(&[package("good", Some(license))]).is_empty(), "{license}");
         }
+    }
+
+    /// By its name and its licence.
+    #[test]
+    fn a_tool_may_have_its_own_licence() {
+        assert!(errors(&[package("cbindgen", Some("MPL-2.0"))]).is_empty());
+        assert_eq!(errors(&[package("cbindgen", Some("GPL-3.0-only"))]).len(), 1);
+        assert_eq!(errors(&[package("other", Some("MPL-2.0"))]).len(), 1);
+        let mut user = package("other", Some("MIT"));
+        user.dependencies.push(Dependency { name: "cbindgen".into() });
+        assert_eq!(errors(&[user]).len(), 1);
     }
 
     #[test]

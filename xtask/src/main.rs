@@ -2,6 +2,7 @@
 
 mod amd;
 mod arm;
+mod capi;
 mod constant_time;
 mod emulated;
 mod fuzz;
@@ -44,8 +45,8 @@ enum Task {
     Test(suite::Options),
     /// The mechanical rules of the sources: unsafe code, file sizes, documents, manifests.
     Tidy,
-    /// What is generated: the tables in the READMEs, from the records under bench/runs, and the GPU
-    /// kernels as PTX.
+    /// What is generated: the tables in the READMEs, from the records under bench/runs, the header of the C
+    /// library, and the GPU kernels as PTX.
     Gen(readme::Options),
     /// Licences, origins and versions of all dependencies.
     Licences,
@@ -69,6 +70,12 @@ enum Task {
     Long,
     /// The SM3 core in Verilog: its tools, checks, proofs and measurements.
     Rtl(rtl::Options),
+    /// The C library: header, build, and programs in C and C++ under sanitizers.
+    Capi(capi::Options),
+    /// Installs the C library, its header, the command with its manual, and the OpenSSL provider.
+    Install(capi::install::Options),
+    /// Makes a package for Debian of the same.
+    Deb(capi::deb::Options),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -84,7 +91,9 @@ fn main() -> ExitCode {
     let done = match Cli::parse().task {
         Task::Test(options) => return suite::run(&options),
         Task::Tidy => tidy::run(),
-        Task::Gen(options) => readme::run(&options).and_then(|()| kernels::generate(options.check)),
+        Task::Gen(options) => readme::run(&options)
+            .and_then(|()| capi::header::generate(options.check))
+            .and_then(|()| kernels::generate(options.check)),
         Task::Licences => licences::run(),
         Task::Amd => amd::run(),
         Task::Ptxas => kernels::assemble(),
@@ -94,6 +103,9 @@ fn main() -> ExitCode {
         Task::Dudect(options) => constant_time::dudect(&options),
         Task::Long => suite::long(),
         Task::Rtl(options) => return rtl::run(&options),
+        Task::Capi(options) => return capi::run(&options),
+        Task::Install(options) => capi::install::run(&options),
+        Task::Deb(options) => capi::deb::run(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

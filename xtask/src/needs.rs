@@ -30,9 +30,11 @@ const fn program(name: &'static str, packages: &'static [&'static str]) -> Need 
 
 /// For the tests on any machine: a linker, the peers that digests are compared with, and what
 /// runs the reference and the constant-time checks.
-const NATIVE: [Need; 8] = [
+const NATIVE: [Need; 9] = [
     program("gcc", &["gcc", "libc6-dev"]),
     program("git", &["git"]),
+    // What programs find the C library by.
+    program("pkg-config", &["pkg-config"]),
     program("cksum", &["coreutils"]),
     program("openssl", &["openssl"]),
     program("python3", &["python3"]),

@@ -101,7 +101,7 @@ impl Function {
     }
 
     /// A stream for one input, whose digest is to be [finished](Self::finish).
-    pub(crate) fn hasher(&self) -> Hasher {
+    pub fn hasher(&self) -> Hasher {
         match self.tree {
             None => self.start.clone().into(),
             Some((_, algorithm)) => Hasher::with_digest_len(algorithm, self.start.digest_len()),
@@ -113,8 +113,8 @@ impl Function {
         self.tree.map(|(tree, _)| tree)
     }
 
-    /// The result, from the digest of the start's prefix and the input.
-    pub(crate) fn finish(&self, mut digest: Digest) -> Digest {
+    /// The result, from the digest that such a [stream](Self::hasher) came to.
+    pub fn finish(&self, mut digest: Digest) -> Digest {
         match &self.outer {
             None => digest,
             Some(outer) => {

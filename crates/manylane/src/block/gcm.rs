@@ -159,6 +159,11 @@ impl<C: BlockCipher> Gcm<C> {
         Decryptor(Message::resume(self, message))
     }
 
+    /// Goes on with the verification of a message of this key's that was suspended.
+    pub fn resume_verifier(&self, message: Suspended) -> Verifier<'_, C> {
+        Verifier(Message::resume(self, message))
+    }
+
     pub(super) fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
         match tag.len() == self.tag_len {
             true => Ok(()),
@@ -449,6 +454,12 @@ impl<C: BlockCipher> Verifier<'_, C> {
     pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
         self.0.gcm.check_tag(tag)?;
         self.0.tag().verify(tag)
+    }
+
+    /// The message so far, without the key.
+    #[must_use = "it is all that is left of the message"]
+    pub fn suspend(self) -> Suspended {
+        self.0.suspend()
     }
 }
 

@@ -202,6 +202,13 @@ fn gcm_goes_on_after_it_was_suspended() {
         }
         let tag_after = gcm.resume_encryptor(encryptor).finalize();
         assert!(data == expected && tag_after.as_ref() == tag.as_ref(), "{cuts:?}");
+        let mut verifier = gcm.verifier(b"an IV of another length", b"aad").unwrap().suspend();
+        for part in parts.clone() {
+            let mut resumed = gcm.resume_verifier(verifier);
+            resumed.update(&data[part]).unwrap();
+            verifier = resumed.suspend();
+        }
+        assert_eq!(gcm.resume_verifier(verifier).finalize(tag.as_ref()), Ok(()));
         for part in parts {
             let mut resumed = gcm.resume_decryptor(decryptor);
             resumed.update(&mut data[part]).unwrap();
