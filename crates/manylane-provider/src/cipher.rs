@@ -1,0 +1,3 @@
+//! Ciphers.
+use crate::abi::Algorithm;
+pub(crate) static ALGORITHMS: [Algorithm; 1] = [Algorithm::END];

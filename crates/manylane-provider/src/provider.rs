@@ -1,0 +1,107 @@
+//! The provider itself: what OpenSSL finds first.
+#![allow(unsafe_code, reason = "OpenSSL looks the function up by its name and calls it by address")]
+
+use std::ffi::{CStr, c_int, c_void};
+
+use crate::{
+    abi::{Algorithm, Dispatch, Handle, Item, Param, described, operation, provider},
+    asym_cipher, cipher,
+    core::Core,
+    decoder, digest, encoder,
+    entry::{entries, guarded},
+    failure::STRINGS,
+    keyexch, keymgmt,
+    params::Asked,
+    signature,
+};
+
+/// What all algorithms are found by.
+pub(crate) const PROPERTIES: &CStr = c"provider=manylane";
+
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => panic!("a version with a zero byte"),
+};
+
+/// What OpenSSL calls when it has loaded the provider, once for each library context.
+///
+/// # Safety
+/// OpenSSL calls it: `handle` and `from_core` are the core's, the others are places for results.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OSSL_provider_init(
+    handle: *const c_void,
+    from_core: *const Dispatch,
+    to_core: *mut *const Dispatch,
+    context: *mut *mut c_void,
+) -> c_int {
+    guarded(|| {
+        if from_core.is_null() || to_core.is_null() || context.is_null() {
+            return 0;
+        }
+        // SAFETY: as the caller says.
+        unsafe {
+            let core = Core::new(handle.cast::<Handle>(), from_core);
+            *to_core = FUNCTIONS.as_ptr();
+            *context = core.into_raw();
+        }
+        1
+    })
+}
+
+static FUNCTIONS: [Dispatch; 6] = [
+    Dispatch::new(provider::TEARDOWN, teardown as *const ()),
+    Dispatch::new(provider::GETTABLE_PARAMS, gettable_params as *const ()),
+    Dispatch::new(provider::GET_PARAMS, get_params as *const ()),
+    Dispatch::new(provider::QUERY_OPERATION, query as *const ()),
+    Dispatch::new(provider::GET_REASON_STRINGS, reason_strings as *const ()),
+    Dispatch::END,
+];
+
+entries! {
+    fn teardown(context: *mut c_void) {
+        // SAFETY: OpenSSL gives back what it got, and uses nothing of the provider again.
+        if let Some(core) = unsafe { Core::from_raw(context) } {
+            unsafe { core.teardown() };
+        }
+    }
+
+    fn gettable_params(_context: *mut c_void) -> *const Param {
+        described![c"name": TEXT_PTR, c"version": TEXT_PTR, c"buildinfo": TEXT_PTR, c"status": INTEGER]
+    }
+
+    fn get_params(context: *mut c_void, list: *mut Param) -> c_int {
+        // SAFETY: OpenSSL gives back what it got, and a list with an end.
+        let (core, mut asked) = unsafe { (Core::from_raw(context), Asked::new(list)) };
+        let Some(core) = core else { return 0 };
+        core.report(
+            asked
+                .text(c"name", c"manylane: SM2, SM3, SM4, SHA-3 and AES-CTR at the speed of the hardware")
+                .and_then(|()| asked.text(c"version", VERSION))
+                .and_then(|()| asked.text(c"buildinfo", VERSION))
+                .and_then(|()| asked.number(c"status", 1)),
+        )
+    }
+
+    fn query(_context: *mut c_void, id: c_int, no_cache: *mut c_int) -> *const Algorithm {
+        // SAFETY: it is null or a place for a number.
+        if let Some(no_cache) = unsafe { no_cache.as_mut() } {
+            *no_cache = 0;
+        }
+        let list: &[Algorithm] = match id {
+            operation::DIGEST => &digest::ALGORITHMS,
+            operation::CIPHER => &cipher::ALGORITHMS,
+            operation::KEYMGMT => &keymgmt::ALGORITHMS,
+            operation::KEYEXCH => &keyexch::ALGORITHMS,
+            operation::SIGNATURE => &signature::ALGORITHMS,
+            operation::ASYM_CIPHER => &asym_cipher::ALGORITHMS,
+            operation::ENCODER => &encoder::ALGORITHMS,
+            operation::DECODER => &decoder::ALGORITHMS,
+            _ => return std::ptr::null(),
+        };
+        list.as_ptr()
+    }
+
+    fn reason_strings(_context: *mut c_void) -> *const Item {
+        STRINGS.as_ptr()
+    }
+}
