@@ -15,10 +15,6 @@ use std::{
 };
 
 use clap::{Subcommand, ValueEnum, ValueHint};
-use manylane::{
-    aes::{Aes128, Aes192, Aes256},
-    sm4::Sm4,
-};
 use manylane_engine::{Config, Device, Engine, Progress};
 use serde::Serialize;
 
@@ -252,16 +248,7 @@ impl Job<'_> {
         if let Plan::Frame = plan {
             return frame::run(self, key, aad, reader, output);
         }
-        let len = match plan {
-            Plan::Raw(Raw::Xts { .. }) => key.len() / 2,
-            _ => key.len(),
-        };
-        match (self.family, len) {
-            (Family::Sm4, _) => raw::run::<Sm4>(self, plan, key, aad, reader, output),
-            (Family::Aes, 16) => raw::run::<Aes128>(self, plan, key, aad, reader, output),
-            (Family::Aes, 24) => raw::run::<Aes192>(self, plan, key, aad, reader, output),
-            (Family::Aes, _) => raw::run::<Aes256>(self, plan, key, aad, reader, output),
-        }
+        raw::run(self, plan, key, aad, reader, output)
     }
 
     /// Bytes of the input: those of a verifying pass are on the way only, not in the file.

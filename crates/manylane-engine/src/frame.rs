@@ -61,10 +61,9 @@ mod tests;
 
 use std::{error, fmt, io};
 
-use manylane::{
-    aes::{Aes128, Aes192, Aes256},
-    block::Gcm,
-    sm4::Sm4,
+use manylane::block::{
+    Gcm,
+    any::{Algorithm, AnyCipher},
 };
 use zeroize::Zeroizing;
 
@@ -106,13 +105,24 @@ impl Suite {
         }
     }
 
+    /// The cipher.
+    pub fn cipher(self) -> Algorithm {
+        match self {
+            Suite::Aes128Gcm => Algorithm::Aes128,
+            Suite::Aes192Gcm => Algorithm::Aes192,
+            Suite::Aes256Gcm => Algorithm::Aes256,
+            Suite::Sm4Gcm => Algorithm::Sm4,
+        }
+    }
+
+    /// The suite with a cipher, if there is one.
+    pub fn of(cipher: Algorithm) -> Option<Self> {
+        Suite::ALL.into_iter().find(|suite| suite.cipher() == cipher)
+    }
+
     /// Bytes of a key.
     pub fn key_len(self) -> usize {
-        match self {
-            Suite::Aes128Gcm | Suite::Sm4Gcm => 16,
-            Suite::Aes192Gcm => 24,
-            Suite::Aes256Gcm => 32,
-        }
+        self.cipher().key_len()
     }
 }
 
@@ -186,48 +196,14 @@ impl Default for ChunkLen {
 
 /// The chunks of one frame, under its file key, which is wiped when this is dropped.
 pub struct Chunks {
-    gcm: FileGcm,
+    gcm: Gcm<AnyCipher>,
     len: ChunkLen,
-}
-
-#[derive(Clone)]
-enum FileGcm {
-    Aes128(Box<Gcm<Aes128>>),
-    Aes192(Box<Gcm<Aes192>>),
-    Aes256(Box<Gcm<Aes256>>),
-    Sm4(Box<Gcm<Sm4>>),
-}
-
-/// Calls the function of the suite's GCM.
-macro_rules! with_gcm {
-    ($gcm:expr, $name:ident => $call:expr) => {
-        match $gcm {
-            FileGcm::Aes128($name) => $call,
-            FileGcm::Aes192($name) => $call,
-            FileGcm::Aes256($name) => $call,
-            FileGcm::Sm4($name) => $call,
-        }
-    };
 }
 
 impl Chunks {
     fn new(suite: Suite, file_key: &[u8], len: ChunkLen) -> Self {
-        const LENGTH: &str = "a key of the suite's length";
-        let gcm = match suite {
-            Suite::Aes128Gcm => {
-                FileGcm::Aes128(Gcm::new(Aes128::new(file_key.try_into().expect(LENGTH))).into())
-            }
-            Suite::Aes192Gcm => {
-                FileGcm::Aes192(Gcm::new(Aes192::new(file_key.try_into().expect(LENGTH))).into())
-            }
-            Suite::Aes256Gcm => {
-                FileGcm::Aes256(Gcm::new(Aes256::new(file_key.try_into().expect(LENGTH))).into())
-            }
-            Suite::Sm4Gcm => {
-                FileGcm::Sm4(Gcm::new(Sm4::new(file_key.try_into().expect(LENGTH))).into())
-            }
-        };
-        Chunks { gcm, len }
+        let cipher = AnyCipher::new(suite.cipher(), file_key).expect("a key of the suite's length");
+        Chunks { gcm: Gcm::new(cipher), len }
     }
 
     /// Bytes of the message in each chunk but the last.
@@ -243,7 +219,7 @@ impl Chunks {
     pub fn encrypt(&self, number: u64, is_last: bool, data: &mut [u8]) -> [u8; TAG_LEN] {
         assert!(self.is_possible(number, is_last, data.len()), "no chunk of a frame is like that");
         let iv = iv(number, is_last);
-        let tag = with_gcm!(&self.gcm, gcm => gcm.encrypt_detached(&iv, b"", data));
+        let tag = self.gcm.encrypt_detached(&iv, b"", data);
         let tag = tag.expect("an IV of twelve bytes, and no more data than a chunk has");
         tag.as_ref().try_into().expect("sixteen bytes")
     }
@@ -265,7 +241,7 @@ impl Chunks {
             return Err(Error::Altered);
         }
         let iv = iv(number, is_last);
-        let decrypted = with_gcm!(&self.gcm, gcm => gcm.decrypt_detached(&iv, b"", data, tag));
+        let decrypted = self.gcm.decrypt_detached(&iv, b"", data, tag);
         decrypted.map_err(|_| Error::Altered)
     }
 

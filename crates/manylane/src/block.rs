@@ -12,11 +12,12 @@
 //! | [`ecb`], with [`pkcs7`] | SP 800-38A | no | yes |
 //!
 //! Each is generic over the cipher, has a key and a machine by it, and works in place. Take [`Gcm`] unless
-//! something else is asked for. Many messages, each with its own key: [`gcm_encrypt_many`], [`cbc_encrypt_many`].
+//! something else is asked for. Where the choice is made at run time: [`any`]. Many messages, each with its own key: [`gcm_encrypt_many`], [`cbc_encrypt_many`].
 //! The traits of the `cipher` and `aead` crates: `BlockCipherEncrypt` and `BlockCipherDecrypt` for the ciphers, `KeyIvInit`
 //! for all modes that have an IV but XTS, `StreamCipher` for OFB and counters (these with `StreamCipherSeek`),
 //! `BlockModeEncrypt` and `BlockModeDecrypt` for CBC, `AeadInOut` for GCM and CCM.
 
+pub mod any;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

@@ -141,6 +141,11 @@ impl<'k> Ghash<'k> {
         Ghash { key, y: [0; 16] }
     }
 
+    /// The hash whose value so far is `y`.
+    pub(crate) fn resume(key: &'k Key, y: &Block) -> Self {
+        Ghash { key, y: *y }
+    }
+
     /// Takes in whole blocks.
     pub(crate) fn update(&mut self, blocks: &[Block]) {
         let (powers, y) = (&self.key.powers, &mut self.y);

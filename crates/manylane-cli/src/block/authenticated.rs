@@ -7,13 +7,13 @@ use std::{
 
 use manylane::{
     Error,
-    block::{Ccm, Gcm, ccm, gcm},
+    block::{BlockCipher, Ccm, Gcm, any::AnyCipher, ccm, gcm},
 };
 use manylane_engine::{Piece, PipeError};
 
 use super::{
     Direction, Job, Screen,
-    raw::{Cipher, PIECE, stop},
+    raw::{PIECE, stop},
 };
 use crate::{
     filter::{Kept, Stop, read_full, read_start, unreadable_for_people},
@@ -36,7 +36,7 @@ trait Decrypts: Send {
     fn finalize(self, tag: &[u8]) -> Result<(), Error>;
 }
 
-impl<C: Cipher> Decrypts for gcm::Decryptor<'_, C> {
+impl<C: BlockCipher> Decrypts for gcm::Decryptor<'_, C> {
     fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.update(data)
     }
@@ -46,7 +46,7 @@ impl<C: Cipher> Decrypts for gcm::Decryptor<'_, C> {
     }
 }
 
-impl<C: Cipher> Decrypts for ccm::Decryptor<'_, C> {
+impl<C: BlockCipher> Decrypts for ccm::Decryptor<'_, C> {
     fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.update(data)
     }
@@ -57,7 +57,7 @@ impl<C: Cipher> Decrypts for ccm::Decryptor<'_, C> {
 }
 
 /// The same without decrypting, which GCM needs not for that.
-impl<C: Cipher> Decrypts for gcm::Verifier<'_, C> {
+impl<C: BlockCipher> Decrypts for gcm::Verifier<'_, C> {
     fn update(&mut self, data: &mut [u8]) -> Result<(), Error> {
         gcm::Verifier::update(self, data)
     }
@@ -67,14 +67,14 @@ impl<C: Cipher> Decrypts for gcm::Verifier<'_, C> {
     }
 }
 
-pub(super) fn gcm<C: Cipher>(
+pub(super) fn gcm(
     job: &Job,
-    cipher: &C,
+    cipher: AnyCipher,
     (iv, aad): IvAndAad,
     reader: &mut Reader,
     output: &mut Output,
 ) -> Result<(), Stop> {
-    let gcm = Gcm::new(cipher.clone());
+    let gcm = Gcm::new(cipher);
     if job.direction == Direction::Decrypt {
         let ciphertext = Ciphertext::of(job, reader)?;
         if !output.is_hidden() {
@@ -104,14 +104,14 @@ pub(super) fn gcm<C: Cipher>(
     done.map_err(|error| stop(job, error))
 }
 
-pub(super) fn ccm<C: Cipher>(
+pub(super) fn ccm(
     job: &Job,
-    cipher: &C,
+    cipher: AnyCipher,
     (nonce, aad): IvAndAad,
     reader: &mut Reader,
     output: &mut Output,
 ) -> Result<(), Stop> {
-    let ccm = Ccm::new(cipher.clone());
+    let ccm = Ccm::new(cipher);
     if job.direction == Direction::Decrypt {
         let ciphertext = Ciphertext::of(job, reader)?;
         let decryptor = || {

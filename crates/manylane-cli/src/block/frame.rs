@@ -2,7 +2,7 @@
 
 use manylane_engine::frame::{ChunkLen, Error, Key, Suite};
 
-use super::{Direction, Family, Job, Screen};
+use super::{Direction, Job, Screen};
 use crate::{
     filter::{Stop, unreadable_for_people},
     output::Output,
@@ -16,12 +16,8 @@ pub(super) fn run(
     reader: &mut Reader,
     output: &mut Output,
 ) -> Result<(), Stop> {
-    let suite = match (job.family, key.len()) {
-        (Family::Sm4, _) => Suite::Sm4Gcm,
-        (Family::Aes, 16) => Suite::Aes128Gcm,
-        (Family::Aes, 24) => Suite::Aes192Gcm,
-        (Family::Aes, _) => Suite::Aes256Gcm,
-    };
+    let cipher = job.family.cipher(key.len()).map_err(Stop::usage)?;
+    let suite = Suite::of(cipher).expect("every cipher here has one");
     let key = Key::new(suite, key).map_err(Stop::usage)?;
     let Job { engine, progress, .. } = job;
     let done = match job.direction {

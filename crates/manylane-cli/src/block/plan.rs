@@ -1,6 +1,9 @@
 //! What the options ask for, checked.
 
-use manylane::block::{Block, TweakOrder, xts::MAX_UNIT_LEN};
+use manylane::{
+    Error,
+    block::{Block, TweakOrder, any::Algorithm, xts::MAX_UNIT_LEN},
+};
 
 use super::{Direction, Family, Mode, Options, Xts, key::Iv};
 use crate::filter::Stop;
@@ -34,6 +37,14 @@ impl Family {
         match self {
             Family::Aes => "AES",
             Family::Sm4 => "SM4",
+        }
+    }
+
+    /// The cipher with keys of that many bytes.
+    pub(super) fn cipher(self, key_len: usize) -> Result<Algorithm, Error> {
+        match self {
+            Family::Aes => Algorithm::aes(key_len),
+            Family::Sm4 => Ok(Algorithm::Sm4),
         }
     }
 }

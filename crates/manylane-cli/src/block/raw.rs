@@ -2,10 +2,9 @@
 
 use std::io::{Read, Write};
 
-use cipher::KeyInit;
 use manylane::{
     Error,
-    block::{Block, BlockCipher, Ctr128, Ofb, Xts, cbc, cfb, ecb, pkcs7, xts::MAX_UNIT_LEN},
+    block::{Block, Ctr128, Ofb, Xts, any::AnyCipher, cbc, cfb, ecb, pkcs7, xts::MAX_UNIT_LEN},
 };
 use manylane_engine::{Piece, PipeError};
 
@@ -19,13 +18,8 @@ use crate::{
 /// Bytes that are read and computed at a time.
 pub(super) const PIECE: usize = 1 << 20;
 
-/// A cipher that any thread may use.
-pub(super) trait Cipher: BlockCipher + KeyInit + Clone + Send + Sync {}
-
-impl<C: BlockCipher + KeyInit + Clone + Send + Sync> Cipher for C {}
-
 /// Encrypts or decrypts by the plan, which is none of chunks.
-pub(super) fn run<C: Cipher>(
+pub(super) fn run(
     job: &Job,
     plan: &Plan,
     key: &[u8],
@@ -35,22 +29,23 @@ pub(super) fn run<C: Cipher>(
 ) -> Result<(), Stop> {
     match plan {
         Plan::Frame => unreachable!("chunks are the engine's"),
-        Plan::Gcm(iv) => authenticated::gcm(job, &new::<C>(key)?, (iv, aad), reader, output),
-        Plan::Ccm(nonce) => authenticated::ccm(job, &new::<C>(key)?, (nonce, aad), reader, output),
+        Plan::Gcm(iv) => authenticated::gcm(job, new(job, key)?, (iv, aad), reader, output),
+        Plan::Ccm(nonce) => authenticated::ccm(job, new(job, key)?, (nonce, aad), reader, output),
         Plan::Raw(raw) if job.direction == Direction::Decrypt && output.is_interactive() => {
             let mut screen = Screen::new();
             let pipes = Pipes { job, reader, writer: &mut screen };
-            match pipes.run::<C>(raw, key) {
+            match pipes.run(raw, key) {
                 Err(Stop::Write(_)) => Err(unreadable_for_people()),
                 done => done.and_then(|()| screen.show(output)),
             }
         }
-        Plan::Raw(raw) => Pipes { job, reader, writer: output }.run::<C>(raw, key),
+        Plan::Raw(raw) => Pipes { job, reader, writer: output }.run(raw, key),
     }
 }
 
-fn new<C: Cipher>(key: &[u8]) -> Result<C, Stop> {
-    C::new_from_slice(key).map_err(|_| Stop::usage(Error::KeyLength))
+fn new(job: &Job, key: &[u8]) -> Result<AnyCipher, Stop> {
+    let cipher = job.family.cipher(key.len()).and_then(|cipher| AnyCipher::new(cipher, key));
+    cipher.map_err(Stop::usage)
 }
 
 /// What ended a stream early, of an input that is read as it comes.
@@ -71,12 +66,14 @@ struct Pipes<'a, R, W> {
 }
 
 impl<R: Read + Send, W: Write + Send> Pipes<'_, R, W> {
-    fn run<C: Cipher>(self, raw: &Raw, key: &[u8]) -> Result<(), Stop> {
+    fn run(self, raw: &Raw, key: &[u8]) -> Result<(), Stop> {
         if let Raw::Xts { first, order, sector } = *raw {
-            let xts = Xts::<C>::new(key, order).map_err(Stop::usage)?;
+            let cipher = self.job.family.cipher(key.len() / 2);
+            let xts = cipher.and_then(|cipher| AnyCipher::xts(cipher, key, order));
+            let xts = xts.map_err(Stop::usage)?;
             return self.xts(&xts, first, sector);
         }
-        let cipher = new::<C>(key)?;
+        let cipher = new(self.job, key)?;
         match (raw, self.job.direction) {
             (Raw::Ctr(iv), _) => self.ctr(cipher, iv),
             (Raw::Ofb(iv), _) => {
@@ -126,12 +123,12 @@ impl<R: Read + Send, W: Write + Send> Pipes<'_, R, W> {
         }
     }
 
-    fn ctr<C: Cipher>(self, cipher: C, first: &Block) -> Result<(), Stop> {
+    fn ctr(self, cipher: AnyCipher, first: &Block) -> Result<(), Stop> {
         let ctr = Ctr128::new(cipher, first);
         self.apart(|piece| ctr.xor(piece.index * PIECE as u64, &mut piece.data))
     }
 
-    fn xts<C: Cipher>(self, xts: &Xts<C>, first: u128, sector: Option<usize>) -> Result<(), Stop> {
+    fn xts(self, xts: &Xts<AnyCipher>, first: u128, sector: Option<usize>) -> Result<(), Stop> {
         let direction = self.job.direction;
         let unit = sector.unwrap_or(MAX_UNIT_LEN);
         // Whole data units, some of them or one.

@@ -57,6 +57,10 @@ impl<C: Kernels> Chains<&C> for Borrowed<C> {
         self.0.count()
     }
 
+    fn takes(&self, cipher: &&C) -> bool {
+        self.0.takes(cipher)
+    }
+
     fn set(&mut self, lane: usize, cipher: &&C, iv: &Block) {
         self.0.set(lane, cipher, iv);
     }

@@ -147,6 +147,18 @@ impl<C: BlockCipher> Gcm<C> {
         Ok(Verifier(Message::new(self, iv, aad)?))
     }
 
+    /// Goes on with a message of this key's that was suspended.
+    ///
+    /// Under another key its tag is of no use, and its ciphertext that of two keys.
+    pub fn resume_encryptor(&self, message: Suspended) -> Encryptor<'_, C> {
+        Encryptor(Message::resume(self, message))
+    }
+
+    /// Goes on with a message of this key's that was suspended.
+    pub fn resume_decryptor(&self, message: Suspended) -> Decryptor<'_, C> {
+        Decryptor(Message::resume(self, message))
+    }
+
     pub(super) fn check_tag(&self, tag: &[u8]) -> Result<(), Error> {
         match tag.len() == self.tag_len {
             true => Ok(()),
@@ -194,6 +206,12 @@ fn lengths(aad: u64, data: u64) -> Block {
 struct Message<'k, C> {
     gcm: &'k Gcm<C>,
     ghash: Ghash<'k>,
+    state: State,
+}
+
+/// What there is of a message beside its hash.
+#[derive(Clone)]
+struct State {
     /// See [`Gcm::j0`].
     j0: Block,
     aad_len: u64,
@@ -212,11 +230,19 @@ impl<'k, C: BlockCipher> Message<'k, C> {
         ghash.update_padded(aad);
         let aad_len = aad.len() as u64;
         let stream = Zeroizing::new([0; 16]);
-        Ok(Message { gcm, ghash, j0, aad_len, len: 0, stream, begun: [0; 16] })
+        Ok(Message { gcm, ghash, state: State { j0, aad_len, len: 0, stream, begun: [0; 16] } })
+    }
+
+    fn suspend(self) -> Suspended {
+        Suspended { y: Zeroizing::new(self.ghash.value()), state: self.state }
+    }
+
+    fn resume(gcm: &'k Gcm<C>, Suspended { y, state }: Suspended) -> Self {
+        Message { gcm, ghash: Ghash::resume(&gcm.h, &y), state }
     }
 
     fn check(&self, more: usize) -> Result<(), Error> {
-        match self.len.checked_add(more as u64) {
+        match self.state.len.checked_add(more as u64) {
             Some(len) if len <= MAX_MESSAGE_LEN => Ok(()),
             _ => Err(Error::DataLength("GCM takes at most 2^36 - 32 bytes under one IV")),
         }
@@ -224,86 +250,103 @@ impl<'k, C: BlockCipher> Message<'k, C> {
 
     /// The counter block of the message's block `block`.
     fn counter(&self, block: u64) -> Block {
-        counter(32, &self.j0, block + 1)
+        counter(32, &self.state.j0, block + 1)
     }
 
     fn encrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.check(data.len())?;
-        let (used, len) = ((self.len % 16) as usize, data.len() as u64);
+        let (used, len) = ((self.state.len % 16) as usize, data.len() as u64);
         let (head, whole, tail) = split(used, data);
-        xor(head, &self.stream[used..]);
+        xor(head, &self.state.stream[used..]);
         self.go_on(used, head);
-        let block = self.len.div_ceil(16);
+        let block = self.state.len.div_ceil(16);
         let counter = self.counter(block);
         self.gcm.cipher.gcm_encrypt(&mut self.ghash, &counter, whole);
         if !tail.is_empty() {
             self.begin(block + whole.len() as u64);
-            xor(tail, &self.stream[..]);
+            xor(tail, &self.state.stream[..]);
             self.go_on(0, tail);
         }
-        self.len += len;
+        self.state.len += len;
         Ok(())
     }
 
     fn decrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.check(data.len())?;
-        let (used, len) = ((self.len % 16) as usize, data.len() as u64);
+        let (used, len) = ((self.state.len % 16) as usize, data.len() as u64);
         let (head, whole, tail) = split(used, data);
         self.go_on(used, head);
-        xor(head, &self.stream[used..]);
-        let block = self.len.div_ceil(16);
+        xor(head, &self.state.stream[used..]);
+        let block = self.state.len.div_ceil(16);
         let counter = self.counter(block);
         self.gcm.cipher.gcm_decrypt(&mut self.ghash, &counter, whole);
         if !tail.is_empty() {
             self.begin(block + whole.len() as u64);
             self.go_on(0, tail);
-            xor(tail, &self.stream[..]);
+            xor(tail, &self.state.stream[..]);
         }
-        self.len += len;
+        self.state.len += len;
         Ok(())
     }
 
     /// Takes in ciphertext alone.
     fn hash(&mut self, data: &[u8]) -> Result<(), Error> {
         self.check(data.len())?;
-        let used = (self.len % 16) as usize;
+        let used = (self.state.len % 16) as usize;
         let (head, rest) = data.split_at(((16 - used) % 16).min(data.len()));
         self.go_on(used, head);
         let (whole, tail) = rest.as_chunks();
         self.ghash.update(whole);
         self.go_on(0, tail);
-        self.len += data.len() as u64;
+        self.state.len += data.len() as u64;
         Ok(())
     }
 
     /// Makes the key stream of a block that begins.
     fn begin(&mut self, block: u64) {
-        *self.stream = self.counter(block);
-        self.gcm.cipher.encrypt_one(&mut self.stream);
+        *self.state.stream = self.counter(block);
+        self.gcm.cipher.encrypt_one(&mut self.state.stream);
     }
 
     /// Takes in ciphertext of a block of which there are `used` bytes.
     fn go_on(&mut self, used: usize, ciphertext: &[u8]) {
         let end = used + ciphertext.len();
-        self.begun[used..end].copy_from_slice(ciphertext);
+        self.state.begun[used..end].copy_from_slice(ciphertext);
         if end == 16 {
-            self.ghash.update(&[self.begun]);
+            self.ghash.update(&[self.state.begun]);
         }
     }
 
     fn tag(mut self) -> Tag {
-        let used = (self.len % 16) as usize;
-        self.ghash.update_padded(&self.begun[..used]);
-        self.ghash.update(&[lengths(self.aad_len, self.len)]);
+        let used = (self.state.len % 16) as usize;
+        self.ghash.update_padded(&self.state.begun[..used]);
+        self.ghash.update(&[lengths(self.state.aad_len, self.state.len)]);
         let mut tag = [self.ghash.value()];
-        xor_counters(&self.gcm.cipher, 32, &self.j0, 0, &mut tag);
+        xor_counters(&self.gcm.cipher, 32, &self.state.j0, 0, &mut tag);
         Tag::new(tag[0], self.gcm.tag_len)
     }
 }
 
-impl<C> Drop for Message<'_, C> {
+impl Drop for State {
     fn drop(&mut self) {
         wipe_array(&mut self.j0, 0);
+    }
+}
+
+/// A message under way without its key, for owners that can keep no borrowed key: what an [`Encryptor`] or a
+/// [`Decryptor`] was, until [`Gcm::resume_encryptor`] or [`Gcm::resume_decryptor`] makes it one again. Both take
+/// nanoseconds. A clone goes its own way from there: two messages then have one IV, and are to be the same so far as
+/// both are encrypted.
+#[derive(Clone)]
+pub struct Suspended {
+    /// Y_i of GHASH.
+    y: Zeroizing<Block>,
+    state: State,
+}
+
+impl core::fmt::Debug for Suspended {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Suspended").finish_non_exhaustive()
     }
 }
 
@@ -324,6 +367,12 @@ impl<C: BlockCipher> Encryptor<'_, C> {
     /// The end of the message: its tag.
     pub fn finalize(self) -> Tag {
         self.0.tag()
+    }
+
+    /// The message so far, without the key.
+    #[must_use = "it is all that is left of the message"]
+    pub fn suspend(self) -> Suspended {
+        self.0.suspend()
     }
 }
 
@@ -352,6 +401,12 @@ impl<C: BlockCipher> Decryptor<'_, C> {
     pub fn finalize(self, tag: &[u8]) -> Result<(), Error> {
         self.0.gcm.check_tag(tag)?;
         self.0.tag().verify(tag)
+    }
+
+    /// The message so far, without the key.
+    #[must_use = "it is all that is left of the message"]
+    pub fn suspend(self) -> Suspended {
+        self.0.suspend()
     }
 }
 
@@ -455,7 +510,7 @@ mod tests {
         let gcm = Gcm::new(Aes128::new(&[1; 16]));
         let message = || {
             let mut message = Message::new(&gcm, &[2; 12], b"").unwrap();
-            message.len = MAX_MESSAGE_LEN - 5;
+            message.state.len = MAX_MESSAGE_LEN - 5;
             message
         };
         let mut data = [7; 6];

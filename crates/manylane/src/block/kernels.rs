@@ -127,7 +127,11 @@ pub trait Chains<C: Kernels>: Sized {
     /// How many lanes there are.
     fn count(&self) -> usize;
 
-    /// Starts a message in a lane. `cipher` runs on the machine of these lanes.
+    /// Whether a lane takes messages under that key: it is of these lanes' machine, and of their cipher where there are
+    /// several.
+    fn takes(&self, cipher: &C) -> bool;
+
+    /// Starts a message in a lane, which [takes](Self::takes) it.
     ///
     /// # Panics
     /// If there is no such lane.

@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     Error,
-    cpu::Machine,
     ct::{wipe_array, wipe_bytes},
 };
 
@@ -54,7 +53,7 @@ pub fn cbc_encrypt_many<C: BlockCipher>(
     let Some((first, _)) = keys.first() else { return Ok(()) };
     let mut chains = C::Chains::new(first);
     for (keys, messages) in keys.chunks(WINDOW).zip(messages.chunks_mut(WINDOW)) {
-        cbc_window((&mut chains, first.machine()), keys, messages);
+        cbc_window(&mut chains, keys, messages);
     }
     Ok(())
 }
@@ -69,7 +68,7 @@ struct Chain<'m, C> {
 /// The longest messages go first, and a lane that has finished takes the next one, so that lanes seldom stop at
 /// different blocks and the last ones end together.
 fn cbc_window<C: BlockCipher>(
-    (chains, machine): (&mut C::Chains, Machine),
+    chains: &mut C::Chains,
     keys: &[(&C, Block)],
     messages: &mut [&mut [u8]],
 ) {
@@ -92,7 +91,7 @@ fn cbc_window<C: BlockCipher>(
     loop {
         for (lane, chain) in lanes[..count].iter_mut().enumerate() {
             if chain.is_none() {
-                *chain = next_in_lane(machine, &mut waiting);
+                *chain = next_in_lane(chains, &mut waiting);
                 if let Some(Chain { cipher, last, .. }) = chain {
                     chains.set(lane, cipher, last);
                 }
@@ -126,13 +125,13 @@ fn cbc_window<C: BlockCipher>(
     }
 }
 
-/// The next message that these lanes can take. One whose key is on another machine is done at once.
+/// The next message that these lanes can take. One that they do not is done at once.
 fn next_in_lane<'m, C: BlockCipher>(
-    machine: Machine,
+    chains: &C::Chains,
     waiting: &mut impl Iterator<Item = Chain<'m, C>>,
 ) -> Option<Chain<'m, C>> {
     waiting.find_map(|mut chain| {
-        if chain.cipher.machine() == machine {
+        if chains.takes(chain.cipher) {
             return Some(chain);
         }
         chain.cipher.cbc_encrypt(&mut chain.last, chain.left);
@@ -264,8 +263,6 @@ pub fn gcm_decrypt_many<C: BlockCipher>(
 /// Key streams of short messages, as many as there are lanes.
 struct Streams<C: BlockCipher> {
     chains: C::Chains,
-    /// Theirs.
-    machine: Machine,
     /// E(J_0), which masks the tag, and the key stream after it, of one message after another.
     blocks: Zeroizing<[Block; LANES * (1 + SHORT)]>,
     /// Where each begins, and the last one ends. Those that are empty are of messages that are not short.
@@ -275,8 +272,7 @@ struct Streams<C: BlockCipher> {
 impl<C: BlockCipher> Streams<C> {
     fn new(cipher: &C) -> Self {
         let blocks = Zeroizing::new([[0; 16]; LANES * (1 + SHORT)]);
-        let machine = cipher.machine();
-        Streams { chains: C::Chains::new(cipher), machine, blocks, ends: [0; 1 + LANES] }
+        Streams { chains: C::Chains::new(cipher), blocks, ends: [0; 1 + LANES] }
     }
 
     /// Makes the key streams of these messages, at most one a lane.
@@ -301,9 +297,9 @@ impl<C: BlockCipher> Streams<C> {
         }
         let lens = || self.ends.windows(2).take(messages.len()).map(|ends| ends[1] - ends[0]);
         let steps = lens().max().unwrap_or(0);
-        let is_here = |message: &GcmMessage<C>| message.gcm.cipher.machine() == self.machine;
+        let in_lanes = |message: &GcmMessage<C>| self.chains.takes(&message.gcm.cipher);
         // A row of lanes takes about as long as one message by itself: whichever are fewer.
-        if steps < lens().filter(|&len| len > 0).count() && messages.iter().all(is_here) {
+        if steps < lens().filter(|&len| len > 0).count() && messages.iter().all(in_lanes) {
             self.in_lanes(messages, steps);
         } else {
             for (message, ends) in messages.iter().zip(self.ends.windows(2)) {

@@ -59,17 +59,25 @@ impl<C: BlockCipher + KeyInit> Xts<C> {
     /// a chosen ciphertext tells how tweaks are encrypted. What was encrypted so is read by
     /// [`from_ciphers`](Self::from_ciphers).
     pub fn new(key: &[u8], order: TweakOrder) -> Result<Self, Error> {
-        let (data, tweak) = key.split_at(key.len() / 2);
-        let of = |key| C::new_from_slice(key).map_err(|_| Error::KeyLength);
-        let (data_cipher, tweak_cipher) = (of(data)?, of(tweak)?);
+        Xts::of_pair(key, order, |key| C::new_from_slice(key).map_err(|_| Error::KeyLength))
+    }
+}
+
+impl<C: BlockCipher> Xts<C> {
+    /// A pair of keys, of which `cipher` takes each.
+    pub(super) fn of_pair(
+        keys: &[u8],
+        order: TweakOrder,
+        cipher: impl Fn(&[u8]) -> Result<C, Error>,
+    ) -> Result<Self, Error> {
+        let (data, tweak) = keys.split_at(keys.len() / 2);
+        let (data_cipher, tweak_cipher) = (cipher(data)?, cipher(tweak)?);
         if reveal(data.ct_eq(tweak)) {
             return Err(Error::WeakKey);
         }
         Ok(Xts::from_ciphers(data_cipher, tweak_cipher, order))
     }
-}
 
-impl<C: BlockCipher> Xts<C> {
     /// Ciphers that have their keys, which should differ.
     pub fn from_ciphers(data: C, tweak: C, order: TweakOrder) -> Self {
         Xts { data, tweak, order }

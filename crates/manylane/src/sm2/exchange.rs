@@ -1,5 +1,7 @@
 //! Key exchange (GB/T 32918.3-2016, the cofactor being 1), and plain Diffie-Hellman.
 
+use std::borrow::Cow;
+
 use subtle::ConstantTimeEq as _;
 use zeroize::Zeroizing;
 
@@ -53,7 +55,7 @@ enum Role {
 /// ```
 #[derive(Debug)]
 pub struct Exchange<'k> {
-    key: &'k SecretKey,
+    key: Cow<'k, SecretKey>,
     peer: PublicKey,
     role: Role,
     /// Z of this side and of the other.
@@ -118,7 +120,13 @@ impl<'k> Exchange<'k> {
     ) -> Result<Self, Error> {
         let ephemeral = EphemeralKey::of(key.hedge.nonces(&peer.to_compressed()).next()?);
         let (z, z_of_peer) = (z_a(id, key.public_key())?, z_a(peer_id, peer)?);
-        Ok(Exchange { key, peer: *peer, role, z, z_of_peer, ephemeral })
+        Ok(Exchange { key: Cow::Borrowed(key), peer: *peer, role, z, z_of_peer, ephemeral })
+    }
+
+    /// The same part with a copy of the key, for owners that cannot borrow it. The copy is wiped with it.
+    pub fn into_owned(self) -> Exchange<'static> {
+        let Exchange { key, peer, role, z, z_of_peer, ephemeral } = self;
+        Exchange { key: Cow::Owned(key.into_owned()), peer, role, z, z_of_peer, ephemeral }
     }
 
     /// R, which the other side needs.
@@ -281,7 +289,8 @@ mod tests {
         let (p_a, p_b) = (a.public_key(), b.public_key());
         for len in [0, 1, 31, 32, 33, 100] {
             let of_a = Exchange::initiate(&a, b"a", p_b, b"b").unwrap();
-            let of_b = Exchange::respond(&b, b"b", p_a, b"a").unwrap();
+            // One side keeps a key of its own.
+            let of_b = Exchange::respond(&b.clone(), b"b", p_a, b"a").unwrap().into_owned();
             let (r_a, r_b) = (*of_a.ephemeral(), *of_b.ephemeral());
             assert_ne!(r_a, r_b);
             let mut keys = [vec![0; len], vec![1; len]];

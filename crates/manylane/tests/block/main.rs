@@ -4,6 +4,7 @@
 mod common;
 
 mod aead;
+mod any;
 mod ciphers;
 mod known_answers;
 mod limits;
