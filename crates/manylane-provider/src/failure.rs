@@ -2,19 +2,21 @@
 
 use std::ffi::CStr;
 
+use manylane::Error;
+
 use crate::abi::Item;
 
 /// Why a call fails.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The library says why.
-    Library(manylane::Error),
+    Library(Error),
     /// The call itself is not right.
     Call(Reason),
 }
 
-impl From<manylane::Error> for Failure {
-    fn from(error: manylane::Error) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         Failure::Library(error)
     }
 }
@@ -132,8 +134,16 @@ impl Failure {
     /// What to add to the number's text.
     pub(crate) fn detail(&self) -> Option<String> {
         match self {
-            Failure::Library(error) => Some(error.to_string()),
-            Failure::Call(_) => None,
+            // The others say no more than the number's text does.
+            Failure::Library(
+                error @ (Error::Encoding(_)
+                | Error::DataLength(_)
+                | Error::IdLength(_)
+                | Error::MessageLength(_)
+                | Error::IvLength(_)
+                | Error::TagLength(_)),
+            ) => Some(error.to_string()),
+            _ => None,
         }
     }
 }
@@ -149,7 +159,8 @@ mod tests {
         assert!(numbers.is_sorted_by(|a, b| a < b));
         assert_eq!(Reason::Late.text(), "the output has begun");
         assert_eq!(Failure::from(Reason::Late).number(), 122);
-        let failure = Failure::from(manylane::Error::Key);
-        assert_eq!((failure.number(), failure.detail().as_deref()), (6, Some("not a valid SM2 key")));
+        let failure = Failure::from(Error::Encoding("no key"));
+        assert_eq!((failure.number(), failure.detail().as_deref()), (11, Some("no key")));
+        assert_eq!(Failure::from(Error::Key).detail(), None);
     }
 }

@@ -1,0 +1,226 @@
+//! SM4 in Galois/Counter mode.
+//!
+//! As in OpenSSL, decryption gives its output before the tag is known: that is to be thrown away if `EVP_DecryptFinal_ex` fails.
+
+use manylane::{
+    Error,
+    block::{
+        self, Block, Tag,
+        any::{Algorithm, AnyCipher, Direction},
+        gcm::Suspended,
+    },
+};
+use subtle::ConstantTimeEq as _;
+
+use super::{Cipher, Data};
+use crate::{
+    core::Core,
+    entry::Context,
+    failure::{Failure, Reason},
+    params::{Asked, Params},
+};
+
+/// OpenSSL has room for IVs of 1024 bits.
+const MAX_IV_LEN: usize = 128;
+
+/// Where a message stands.
+#[derive(Clone)]
+enum State {
+    /// There is no IV.
+    Waiting,
+    /// There is an IV, and associated data perhaps.
+    Ready { aad: Vec<u8> },
+    /// Data have come.
+    Running(Suspended),
+    /// It has ended: the IV is not to be used again.
+    Ended,
+}
+
+/// A message under way.
+#[derive(Clone)]
+pub(super) struct Gcm {
+    core: Core,
+    gcm: Option<block::Gcm<AnyCipher>>,
+    direction: Direction,
+    iv: Vec<u8>,
+    iv_len: usize,
+    state: State,
+    /// What is expected, or what came out.
+    tag: Block,
+    /// Its length, once it is there.
+    tag_len: Option<usize>,
+}
+
+impl Context for Gcm {
+    fn core(&self) -> Core {
+        self.core
+    }
+}
+
+impl Gcm {
+    /// What associated data or data come to.
+    fn begun(&mut self) -> Result<Suspended, Failure> {
+        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
+        match std::mem::replace(&mut self.state, State::Ended) {
+            State::Waiting => {
+                self.state = State::Waiting;
+                Err(Reason::IvMissing.into())
+            }
+            State::Ready { aad } => Ok(gcm.encryptor(&self.iv, &aad)?.suspend()),
+            State::Running(message) => Ok(message),
+            State::Ended => Err(Reason::Finished.into()),
+        }
+    }
+
+    fn associate(&mut self, data: &[u8]) -> Result<(), Failure> {
+        if self.gcm.is_none() {
+            return Err(Reason::KeyMissing.into());
+        }
+        match &mut self.state {
+            State::Waiting => Err(Reason::IvMissing.into()),
+            State::Ready { aad } => {
+                aad.extend_from_slice(data);
+                Ok(())
+            }
+            State::Running(_) => Err(Reason::Order.into()),
+            State::Ended => Err(Reason::Finished.into()),
+        }
+    }
+
+    fn set_tag(&mut self, len: usize, tag: Option<&[u8]>) -> Result<(), Failure> {
+        if !matches!(len, 4 | 8 | 12..=16) {
+            return Err(Error::TagLength(len).into());
+        }
+        if let Some(tag) = tag {
+            if self.direction == Direction::Encrypt {
+                return Err(Reason::Parameter.into());
+            }
+            self.tag[..len].copy_from_slice(tag);
+        }
+        self.tag_len = Some(len);
+        Ok(())
+    }
+}
+
+impl Cipher for Gcm {
+    const MODE: u64 = 6;
+    const KEY_LEN: usize = Algorithm::Sm4.key_len();
+    const IV_LEN: usize = 12;
+    const BLOCK_LEN: usize = 1;
+    const HAS_TAG: bool = true;
+    const HAS_OWN_IV: bool = true;
+
+    fn new(core: Core) -> Self {
+        Gcm {
+            core,
+            gcm: None,
+            direction: Direction::Encrypt,
+            iv: Vec::new(),
+            iv_len: Self::IV_LEN,
+            state: State::Waiting,
+            tag: [0; 16],
+            tag_len: None,
+        }
+    }
+
+    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure> {
+        self.direction = direction;
+        if let Some(iv) = iv {
+            if !(1..=MAX_IV_LEN).contains(&iv.len()) {
+                return Err(Error::IvLength(iv.len()).into());
+            }
+            self.iv.clear();
+            self.iv.extend_from_slice(iv);
+            self.iv_len = iv.len();
+            self.state = State::Ready { aad: Vec::new() };
+        }
+        if let Some(key) = key {
+            self.gcm = Some(block::Gcm::new(AnyCipher::new(Algorithm::Sm4, key)?));
+            // A message that has begun under another key does not go on.
+            if matches!(self.state, State::Running(_)) {
+                self.state = State::Ended;
+            }
+        }
+        Ok(())
+    }
+
+    fn update(&mut self, data: Data<'_>) -> Result<usize, Failure> {
+        if data.is_associated() {
+            self.associate(data.input())?;
+            return Ok(data.len());
+        }
+        if data.len() == 0 {
+            return Ok(0);
+        }
+        let data = data.moved()?;
+        let message = self.begun()?;
+        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
+        let message = match self.direction {
+            Direction::Encrypt => {
+                let mut encryptor = gcm.resume_encryptor(message);
+                encryptor.update(data)?;
+                encryptor.suspend()
+            }
+            Direction::Decrypt => {
+                let mut decryptor = gcm.resume_decryptor(message);
+                decryptor.update(data)?;
+                decryptor.suspend()
+            }
+        };
+        self.state = State::Running(message);
+        Ok(data.len())
+    }
+
+    fn finish(&mut self, _out: &mut [u8]) -> Result<usize, Failure> {
+        let expected = match (self.direction, self.tag_len) {
+            (Direction::Encrypt, _) => None,
+            (Direction::Decrypt, Some(len)) => Some(len),
+            (Direction::Decrypt, None) => return Err(Reason::TagMissing.into()),
+        };
+        let message = self.begun()?;
+        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
+        // The tag depends on the ciphertext, which is the same whichever way the message goes.
+        let tag: Tag = gcm.resume_encryptor(message).finalize();
+        match expected {
+            None => {
+                self.tag.copy_from_slice(tag.as_ref());
+                self.tag_len.get_or_insert(16);
+            }
+            Some(len) => {
+                self.tag_len = None;
+                if !bool::from(tag.as_ref()[..len].ct_eq(&self.tag[..len])) {
+                    return Err(Error::Decryption.into());
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    fn set(&mut self, params: Params<'_>) -> Result<(), Failure> {
+        if let Some((len, tag)) = params.octets_len(c"tag")? {
+            self.set_tag(len, tag)?;
+        }
+        if let Some(len) = params.number(c"ivlen")? {
+            let len = usize::try_from(len).ok().filter(|len| (1..=MAX_IV_LEN).contains(len));
+            let len = len.ok_or(Reason::Parameter)?;
+            if len != self.iv_len {
+                self.iv_len = len;
+                self.state = State::Waiting;
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure> {
+        asked.number(c"ivlen", self.iv_len as u64)?;
+        asked.number(c"taglen", self.tag_len.unwrap_or(16) as u64)?;
+        asked.octets(c"iv", &self.iv)?;
+        asked.octets(c"updated-iv", &self.iv)?;
+        let Some(len) = asked.octets_room(c"tag") else { return Ok(()) };
+        let is_there = self.direction == Direction::Encrypt && matches!(self.state, State::Ended);
+        match is_there && matches!(len, 1..=16) {
+            true => asked.octets(c"tag", &self.tag[..len]),
+            false => Err(Reason::TagMissing.into()),
+        }
+    }
+}
