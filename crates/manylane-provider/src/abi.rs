@@ -1,7 +1,10 @@
 //! OpenSSL's structures and numbers, as `openssl/core.h`, `core_dispatch.h` and `core_object.h` have them. They are fixed for
 //! all of OpenSSL 3 and 4; `tests/headers.rs` compiles a C file that compares them with the headers.
 
-#![allow(unsafe_code, reason = "OpenSSL's structures are shared as statics, which have addresses in them")]
+#![allow(
+    unsafe_code,
+    reason = "OpenSSL's structures are shared as statics, which have addresses in them"
+)]
 
 use std::{
     ffi::{CStr, c_char, c_int, c_uint, c_void},

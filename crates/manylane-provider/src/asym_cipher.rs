@@ -29,7 +29,12 @@ impl Context for Operation {
 }
 
 impl Operation {
-    fn start(&mut self, key: Option<&Key>, encrypts: bool, params: Params<'_>) -> Result<(), Failure> {
+    fn start(
+        &mut self,
+        key: Option<&Key>,
+        encrypts: bool,
+        params: Params<'_>,
+    ) -> Result<(), Failure> {
         if let Some(key) = key {
             self.key = Some(key.clone());
         }

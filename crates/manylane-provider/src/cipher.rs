@@ -39,7 +39,12 @@ trait Cipher: Context + Clone {
     fn new(core: Core) -> Self;
 
     /// Begins a message; a key or an IV that is not given is the last one.
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure>;
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+    ) -> Result<(), Failure>;
 
     /// The next part of the message, or of what belongs to it; says how much comes out.
     fn update(&mut self, data: Data<'_>) -> Result<usize, Failure>;

@@ -41,29 +41,27 @@ impl Core {
     /// # Safety
     /// `table` ends with a zero.
     pub(crate) unsafe fn new(handle: *const Handle, mut table: *const Dispatch) -> Self {
-        let mut upcalls = Upcalls {
-            handle,
-            new_error: None,
-            vset_error: None,
-            read_ex: None,
-            write_ex: None,
-        };
+        let mut upcalls =
+            Upcalls { handle, new_error: None, vset_error: None, read_ex: None, write_ex: None };
         // SAFETY: up to the zero there are entries, and each number says which type its function has.
         unsafe {
             while (*table).id != 0 {
                 let function = (*table).function;
                 match (*table).id {
                     abi::core::NEW_ERROR => {
-                        upcalls.new_error = mem::transmute::<*const c_void, Option<NewError>>(function);
+                        upcalls.new_error =
+                            mem::transmute::<*const c_void, Option<NewError>>(function);
                     }
                     abi::core::VSET_ERROR => {
-                        upcalls.vset_error = mem::transmute::<*const c_void, Option<VsetError>>(function);
+                        upcalls.vset_error =
+                            mem::transmute::<*const c_void, Option<VsetError>>(function);
                     }
                     abi::core::BIO_READ_EX => {
                         upcalls.read_ex = mem::transmute::<*const c_void, Option<ReadEx>>(function);
                     }
                     abi::core::BIO_WRITE_EX => {
-                        upcalls.write_ex = mem::transmute::<*const c_void, Option<WriteEx>>(function);
+                        upcalls.write_ex =
+                            mem::transmute::<*const c_void, Option<WriteEx>>(function);
                     }
                     _ => {}
                 }
@@ -187,7 +185,13 @@ impl Passwords {
         let nothing = Param::END;
         // SAFETY: there is as much room as the function is told; the list of parameters is empty.
         let done = unsafe {
-            callback(password.as_mut_ptr().cast(), MAX_PASSWORD_LEN, &mut len, &nothing, self.argument)
+            callback(
+                password.as_mut_ptr().cast(),
+                MAX_PASSWORD_LEN,
+                &mut len,
+                &nothing,
+                self.argument,
+            )
         };
         if done != 1 || len > MAX_PASSWORD_LEN {
             return None;

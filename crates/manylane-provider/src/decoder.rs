@@ -91,7 +91,11 @@ impl Reader {
     ///
     /// # Safety
     /// The passwords are the core's.
-    unsafe fn key<const FORM: u8>(&self, der: &[u8], passwords: Passwords) -> Result<Option<Key>, Failure> {
+    unsafe fn key<const FORM: u8>(
+        &self,
+        der: &[u8],
+        passwords: Passwords,
+    ) -> Result<Option<Key>, Failure> {
         let secret = match FORM {
             SPKI => {
                 return match PublicKey::from_spki_der(der) {
@@ -101,11 +105,9 @@ impl Reader {
             }
             SEC1 if !has_bytes(der, &NAMED_CURVE) => return Ok(None),
             SEC1 => SecretKey::from_sec1_der(der),
+            // The default provider opens all others, asks for a password to that end, and leaves us what is inside.
+            ENCRYPTED_PKCS8 if !has_bytes(der, &SM3_FUNCTIONS) => return Ok(None),
             ENCRYPTED_PKCS8 => {
-                // The default provider opens all others, asks for a password to that end, and leaves us what is inside.
-                if !has_bytes(der, &SM3_FUNCTIONS) {
-                    return Ok(None);
-                }
                 // SAFETY: as the caller says.
                 let password = unsafe { passwords.ask() }.ok_or(Reason::Password)?;
                 SecretKey::from_encrypted_pkcs8_der(der, &password)
@@ -173,10 +175,16 @@ entries! {
                     return Ok(());
                 };
                 let Some(key) = reader.key::<FORM>(&der, passwords)? else { return Ok(()) };
-                let mut place = entry::give(key);
                 let mut built = Built::default();
                 built.integer(c"type", id::OBJECT_PKEY);
                 built.text(c"data-type", key::NAME);
+                if FORM == ENCRYPTED_PKCS8 {
+                    built.text(c"data-structure", c"PrivateKeyInfo");
+                    built.octets(c"data", &key.secret()?.to_pkcs8_der());
+                    taken = built.hand_over(callback, argument);
+                    return Ok(());
+                }
+                let mut place = entry::give(key);
                 built.reference(c"reference", &mut place);
                 taken = built.hand_over(callback, argument);
                 // Whoever took the key has left null.
@@ -232,11 +240,18 @@ const fn algorithm(properties: &'static CStr, functions: &'static [Dispatch]) ->
 
 pub(crate) static ALGORITHMS: [Algorithm; 5] = [
     algorithm(c"provider=manylane,input=der,structure=PrivateKeyInfo", Table::<PKCS8>::FUNCTIONS),
-    algorithm(c"provider=manylane,input=der,structure=SubjectPublicKeyInfo", Table::<SPKI>::FUNCTIONS),
-    algorithm(c"provider=manylane,input=der,structure=type-specific", Table::<SEC1>::FUNCTIONS),
     algorithm(
+        c"provider=manylane,input=der,structure=SubjectPublicKeyInfo",
+        Table::<SPKI>::FUNCTIONS,
+    ),
+    algorithm(c"provider=manylane,input=der,structure=type-specific", Table::<SEC1>::FUNCTIONS),
+    // Named as the default provider's, which fails where it does not know how a password becomes a key: this one is asked
+    // before. Both give DER to the next decoder.
+    Algorithm::new(
+        c"DER",
         c"provider=manylane,input=der,structure=EncryptedPrivateKeyInfo",
         Table::<ENCRYPTED_PKCS8>::FUNCTIONS,
+        c"manylane's opener of SM2 keys that are encrypted with SM3",
     ),
     Algorithm::END,
 ];

@@ -80,9 +80,8 @@ impl Writer {
         selection: c_int,
         passwords: Passwords,
     ) -> Result<Zeroizing<Vec<u8>>, Failure> {
-        let text = |mut text: Zeroizing<String>| {
-            Zeroizing::new(std::mem::take(&mut *text).into_bytes())
-        };
+        let text =
+            |mut text: Zeroizing<String>| Zeroizing::new(std::mem::take(&mut *text).into_bytes());
         let encryption = match (FORM, self.encryption) {
             (PKCS8 | ENCRYPTED_PKCS8, Encryption::Unknown) => return Err(Reason::Cipher.into()),
             (PKCS8 | ENCRYPTED_PKCS8, Encryption::With(cipher)) => Some(cipher),
@@ -158,7 +157,8 @@ const fn parts(form: u8) -> c_int {
 
 /// Whether a form has what is asked for, as OpenSSL decides: by the most that is asked for.
 pub(crate) fn has(parts: c_int, selection: c_int) -> bool {
-    let asked = [PRIVATE_KEY, PUBLIC_KEY, PARAMETERS].into_iter().find(|part| selection & part != 0);
+    let asked =
+        [PRIVATE_KEY, PUBLIC_KEY, PARAMETERS].into_iter().find(|part| selection & part != 0);
     asked.is_none_or(|part| parts & part != 0)
 }
 
@@ -253,8 +253,14 @@ const fn algorithm(properties: &'static CStr, functions: &'static [Dispatch]) ->
 }
 
 pub(crate) static ALGORITHMS: [Algorithm; 10] = [
-    algorithm(c"provider=manylane,output=der,structure=PrivateKeyInfo", Table::<PKCS8, false>::FUNCTIONS),
-    algorithm(c"provider=manylane,output=pem,structure=PrivateKeyInfo", Table::<PKCS8, true>::FUNCTIONS),
+    algorithm(
+        c"provider=manylane,output=der,structure=PrivateKeyInfo",
+        Table::<PKCS8, false>::FUNCTIONS,
+    ),
+    algorithm(
+        c"provider=manylane,output=pem,structure=PrivateKeyInfo",
+        Table::<PKCS8, true>::FUNCTIONS,
+    ),
     algorithm(
         c"provider=manylane,output=der,structure=EncryptedPrivateKeyInfo",
         Table::<ENCRYPTED_PKCS8, false>::FUNCTIONS,
@@ -263,10 +269,22 @@ pub(crate) static ALGORITHMS: [Algorithm; 10] = [
         c"provider=manylane,output=pem,structure=EncryptedPrivateKeyInfo",
         Table::<ENCRYPTED_PKCS8, true>::FUNCTIONS,
     ),
-    algorithm(c"provider=manylane,output=der,structure=SubjectPublicKeyInfo", Table::<SPKI, false>::FUNCTIONS),
-    algorithm(c"provider=manylane,output=pem,structure=SubjectPublicKeyInfo", Table::<SPKI, true>::FUNCTIONS),
-    algorithm(c"provider=manylane,output=der,structure=type-specific", Table::<SEC1, false>::FUNCTIONS),
-    algorithm(c"provider=manylane,output=pem,structure=type-specific", Table::<SEC1, true>::FUNCTIONS),
+    algorithm(
+        c"provider=manylane,output=der,structure=SubjectPublicKeyInfo",
+        Table::<SPKI, false>::FUNCTIONS,
+    ),
+    algorithm(
+        c"provider=manylane,output=pem,structure=SubjectPublicKeyInfo",
+        Table::<SPKI, true>::FUNCTIONS,
+    ),
+    algorithm(
+        c"provider=manylane,output=der,structure=type-specific",
+        Table::<SEC1, false>::FUNCTIONS,
+    ),
+    algorithm(
+        c"provider=manylane,output=pem,structure=type-specific",
+        Table::<SEC1, true>::FUNCTIONS,
+    ),
     algorithm(c"provider=manylane,output=text", Table::<TEXT, false>::FUNCTIONS),
     Algorithm::END,
 ];

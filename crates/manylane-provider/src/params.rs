@@ -13,6 +13,9 @@ use crate::{
     failure::{Failure, Reason},
 };
 
+/// A length, and as many bytes if there are any.
+pub(crate) type Octets<'a> = (usize, Option<&'a [u8]>);
+
 /// Parameters that the caller sets.
 #[derive(Clone, Copy)]
 pub(crate) struct Params<'a>(&'a [Param]);
@@ -107,7 +110,7 @@ impl<'a> Params<'a> {
     }
 
     /// The length of bytes that may have no content, as where it says how many will come.
-    pub(crate) fn octets_len(self, name: &CStr) -> Result<Option<(usize, Option<&'a [u8]>)>, Failure> {
+    pub(crate) fn octets_len(self, name: &CStr) -> Result<Option<Octets<'a>>, Failure> {
         let Some(param) = self.find(name) else { return Ok(None) };
         if param.data_type != OCTETS {
             return Err(Reason::Parameter.into());

@@ -18,10 +18,11 @@ use crate::{
 /// What all algorithms are found by.
 pub(crate) const PROPERTIES: &CStr = c"provider=manylane";
 
-const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-    Ok(version) => version,
-    Err(_) => panic!("a version with a zero byte"),
-};
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => panic!("a version with a zero byte"),
+    };
 
 /// What OpenSSL calls when it has loaded the provider, once for each library context.
 ///
@@ -60,8 +61,10 @@ static FUNCTIONS: [Dispatch; 6] = [
 entries! {
     fn teardown(context: *mut c_void) {
         // SAFETY: OpenSSL gives back what it got, and uses nothing of the provider again.
-        if let Some(core) = unsafe { Core::from_raw(context) } {
-            unsafe { core.teardown() };
+        unsafe {
+            if let Some(core) = Core::from_raw(context) {
+                core.teardown();
+            }
         }
     }
 

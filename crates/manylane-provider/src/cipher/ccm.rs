@@ -44,7 +44,9 @@ impl Ccm {
         let cipher = self.cipher.clone().ok_or(Reason::KeyMissing)?;
         let nonce = self.nonce.as_ref().ok_or(Reason::IvMissing)?;
         if self.message_len.is_some_and(|len| len != data.len()) {
-            return Err(Error::DataLength("CCM takes a message whole, of the length that was set").into());
+            return Err(
+                Error::DataLength("CCM takes a message whole, of the length that was set").into()
+            );
         }
         let ccm = block::Ccm::new(cipher).with_tag_len(self.tag_len)?;
         match self.direction {
@@ -90,7 +92,12 @@ impl Cipher for Ccm {
         }
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+    ) -> Result<(), Failure> {
         self.direction = direction;
         if let Some(nonce) = iv {
             if nonce.len() != self.nonce_len {

@@ -1,5 +1,8 @@
 //! Data of a call: input and room for the output, which may be the same memory.
-#![allow(unsafe_code, reason = "both are addresses that may overlap, so there cannot be references to both")]
+#![allow(
+    unsafe_code,
+    reason = "both are addresses that may overlap, so there cannot be references to both"
+)]
 
 use std::marker::PhantomData;
 

@@ -123,7 +123,12 @@ impl Cipher for Gcm {
         }
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+    ) -> Result<(), Failure> {
         self.direction = direction;
         if let Some(iv) = iv {
             if !(1..=MAX_IV_LEN).contains(&iv.len()) {

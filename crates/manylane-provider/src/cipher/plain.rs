@@ -176,7 +176,12 @@ impl<K: Kind> Cipher for Plain<K> {
         }
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+    ) -> Result<(), Failure> {
         if let Some(iv) = iv.filter(|_| Self::IV_LEN != 0) {
             self.iv = *iv.as_array().ok_or(Error::IvLength(iv.len()))?;
         } else if Self::GOES_ON {

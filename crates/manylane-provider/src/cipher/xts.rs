@@ -45,10 +45,21 @@ impl Cipher for Xts {
     const HAS_OWN_IV: bool = true;
 
     fn new(core: Core) -> Self {
-        Xts { core, ciphers: None, direction: Direction::Encrypt, order: TweakOrder::Gb, tweak: None }
+        Xts {
+            core,
+            ciphers: None,
+            direction: Direction::Encrypt,
+            order: TweakOrder::Gb,
+            tweak: None,
+        }
     }
 
-    fn init(&mut self, direction: Direction, key: Option<&[u8]>, iv: Option<&[u8]>) -> Result<(), Failure> {
+    fn init(
+        &mut self,
+        direction: Direction,
+        key: Option<&[u8]>,
+        iv: Option<&[u8]>,
+    ) -> Result<(), Failure> {
         self.direction = direction;
         if let Some(tweak) = iv {
             self.tweak = Some(*tweak.as_array().ok_or(Error::IvLength(tweak.len()))?);
