@@ -151,6 +151,7 @@ pub(crate) mod operation {
 pub(crate) mod core {
     use std::ffi::c_int;
 
+    pub(crate) const GET_PARAMS: c_int = 2;
     pub(crate) const NEW_ERROR: c_int = 5;
     pub(crate) const VSET_ERROR: c_int = 7;
     pub(crate) const BIO_READ_EX: c_int = 42;
@@ -166,6 +167,7 @@ pub(crate) mod provider {
     pub(crate) const GET_PARAMS: c_int = 1026;
     pub(crate) const QUERY_OPERATION: c_int = 1027;
     pub(crate) const GET_REASON_STRINGS: c_int = 1029;
+    pub(crate) const GET_CAPABILITIES: c_int = 1030;
 }
 
 /// `OSSL_FUNC_DIGEST_…`.

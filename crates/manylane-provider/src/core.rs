@@ -14,6 +14,7 @@ use crate::{
     failure::{Failure, Reason},
 };
 
+type GetParams = unsafe extern "C" fn(*const Handle, *mut Param) -> c_int;
 type NewError = unsafe extern "C" fn(*const Handle);
 type VsetError = unsafe extern "C" fn(*const Handle, u32, *const c_char, *mut c_void);
 type ReadEx = unsafe extern "C" fn(*mut Bio, *mut c_void, usize, *mut usize) -> c_int;
@@ -22,6 +23,8 @@ type WriteEx = unsafe extern "C" fn(*mut Bio, *const c_void, usize, *mut usize) 
 /// The core's functions that are used, for one library context.
 pub(crate) struct Upcalls {
     handle: *const Handle,
+    /// The number before the first point of OpenSSL's version.
+    version: u32,
     new_error: Option<NewError>,
     vset_error: Option<VsetError>,
     read_ex: Option<ReadEx>,
@@ -41,13 +44,25 @@ impl Core {
     /// # Safety
     /// `table` ends with a zero.
     pub(crate) unsafe fn new(handle: *const Handle, mut table: *const Dispatch) -> Self {
-        let mut upcalls =
-            Upcalls { handle, new_error: None, vset_error: None, read_ex: None, write_ex: None };
+        let mut upcalls = Upcalls {
+            handle,
+            version: 3,
+            new_error: None,
+            vset_error: None,
+            read_ex: None,
+            write_ex: None,
+        };
         // SAFETY: up to the zero there are entries, and each number says which type its function has.
         unsafe {
             while (*table).id != 0 {
                 let function = (*table).function;
                 match (*table).id {
+                    abi::core::GET_PARAMS => {
+                        let get = mem::transmute::<*const c_void, Option<GetParams>>(function);
+                        if let Some(version) = get.and_then(|get| major_version(handle, get)) {
+                            upcalls.version = version;
+                        }
+                    }
                     abi::core::NEW_ERROR => {
                         upcalls.new_error =
                             mem::transmute::<*const c_void, Option<NewError>>(function);
@@ -96,6 +111,11 @@ impl Core {
     fn upcalls(&self) -> &Upcalls {
         // SAFETY: see the type's comment.
         unsafe { self.0.as_ref() }
+    }
+
+    /// The number before the first point of OpenSSL's version.
+    pub(crate) fn version(self) -> u32 {
+        self.upcalls().version
     }
 
     /// 1, or 0 with the failure on the list of errors.
@@ -164,6 +184,23 @@ impl Core {
         }
         Ok(())
     }
+}
+
+/// # Safety
+/// Both are the core's.
+unsafe fn major_version(handle: *const Handle, get: GetParams) -> Option<u32> {
+    let mut version: *const c_char = ptr::null();
+    let data = ptr::from_mut(&mut version).cast();
+    let asked = Param { data, ..Param::described(c"openssl-version", abi::TEXT_PTR) };
+    let mut list = [asked, Param::END];
+    // SAFETY: as the caller says; there is room for an address, and what is there then is a text.
+    let text = unsafe {
+        if get(handle, list.as_mut_ptr()) != 1 {
+            return None;
+        }
+        crate::params::text(version)?
+    };
+    text.split('.').next()?.parse().ok()
 }
 
 /// How to ask for a password.

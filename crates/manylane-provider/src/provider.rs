@@ -1,17 +1,17 @@
 //! The provider itself: what OpenSSL finds first.
 #![allow(unsafe_code, reason = "OpenSSL looks the function up by its name and calls it by address")]
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 use crate::{
-    abi::{Algorithm, Dispatch, Handle, Item, Param, described, operation, provider},
+    abi::{Algorithm, Callback, Dispatch, Handle, Item, Param, described, operation, provider},
     asym_cipher, cipher,
     core::Core,
     decoder, digest, encoder,
     entry::{entries, guarded},
     failure::STRINGS,
     keyexch, keymgmt,
-    params::Asked,
+    params::{Asked, Built, text},
     signature,
 };
 
@@ -49,12 +49,28 @@ pub unsafe extern "C" fn OSSL_provider_init(
     })
 }
 
-static FUNCTIONS: [Dispatch; 6] = [
+/// SM2 signatures in TLS 1.3 (RFC 8998), as libssl wants to know them.
+fn sm2sig_sm3() -> Built {
+    let mut built = Built::default();
+    built.text(c"tls-sigalg-iana-name", c"sm2sig_sm3");
+    built.text(c"tls-sigalg-name", c"SM2");
+    built.integer(c"tls-sigalg-code-point", 0x0708);
+    built.integer(c"tls-sigalg-sec-bits", 128);
+    built.integer(c"tls-min-tls", 0x0304);
+    built.integer(c"tls-max-tls", 0);
+    // None of DTLS.
+    built.integer(c"tls-min-dtls", -1);
+    built.integer(c"tls-max-dtls", -1);
+    built
+}
+
+static FUNCTIONS: [Dispatch; 7] = [
     Dispatch::new(provider::TEARDOWN, teardown as *const ()),
     Dispatch::new(provider::GETTABLE_PARAMS, gettable_params as *const ()),
     Dispatch::new(provider::GET_PARAMS, get_params as *const ()),
     Dispatch::new(provider::QUERY_OPERATION, query as *const ()),
     Dispatch::new(provider::GET_REASON_STRINGS, reason_strings as *const ()),
+    Dispatch::new(provider::GET_CAPABILITIES, capabilities as *const ()),
     Dispatch::END,
 ];
 
@@ -102,6 +118,23 @@ entries! {
             _ => return std::ptr::null(),
         };
         list.as_ptr()
+    }
+
+    fn capabilities(
+        context: *mut c_void,
+        name: *const c_char,
+        callback: Option<Callback>,
+        argument: *mut c_void,
+    ) -> c_int {
+        // SAFETY: OpenSSL gives back what it got, and a text.
+        let (core, name) = unsafe { (Core::from_raw(context), text(name)) };
+        let (Some(core), Some(callback)) = (core, callback) else { return 0 };
+        // Only OpenSSL 4 has all of RFC 8998, and it takes this from whose the keys are.
+        if name != Some("TLS-SIGALG") || core.version() < 4 {
+            return 1;
+        }
+        // SAFETY: the callback is the core's.
+        unsafe { sm2sig_sm3().hand_over(callback, argument) }
     }
 
     fn reason_strings(_context: *mut c_void) -> *const Item {

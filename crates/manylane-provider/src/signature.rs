@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use manylane::{
     Error,
-    sm2::{MAX_ID_LEN, Signature, Signer, Verifier},
+    sm2::{DEFAULT_ID, MAX_ID_LEN, Signature, Signer, Verifier},
     sm3::{Digest as _, Sm3},
 };
 
@@ -25,13 +25,17 @@ const MAX_LEN: usize = 72;
 const ALGORITHM_ID: [u8; 12] =
     [0x30, 0x0a, 0x06, 0x08, 0x2a, 0x81, 0x1c, 0xcf, 0x55, 0x01, 0x83, 0x75];
 
+/// A version of TLS, as OpenSSL 4 says that a signature is part of its handshake, and the identifier then (RFC 8998, 3.2.1).
+const TLS_1_3: u64 = 0x0304;
+const TLS_1_3_ID: &[u8] = b"TLSv1.3+GM+Cipher+Suite";
+
 /// A signature that is made or verified.
 #[derive(Clone)]
 struct Operation {
     core: Core,
     key: Option<Key>,
-    /// As in OpenSSL, empty unless it is set.
-    identifier: Vec<u8>,
+    /// The identifier, if one was set.
+    identifier: Option<Vec<u8>>,
     /// The message so far, from Z_A on.
     hasher: Option<Sm3>,
     signs: bool,
@@ -71,7 +75,9 @@ impl Operation {
             if identifier.len() > MAX_ID_LEN {
                 return Err(Error::IdLength(identifier.len()).into());
             }
-            self.identifier = identifier.to_vec();
+            self.identifier = Some(identifier.to_vec());
+        } else if params.number(c"tls-version")? == Some(TLS_1_3) {
+            self.identifier = Some(TLS_1_3_ID.to_vec());
         }
         check_digest(params.text(c"digest")?)?;
         match params.number(c"digest-size")? {
@@ -81,11 +87,19 @@ impl Operation {
     }
 
     fn hasher(&mut self) -> Result<Sm3, Failure> {
-        match (self.hasher.take(), self.signs) {
-            (Some(hasher), _) => Ok(hasher),
-            (None, true) => Ok(Signer::new(self.key()?.secret()?, &self.identifier)?.hasher()),
-            (None, false) => Ok(Verifier::new(self.key()?.public()?, &self.identifier)?.hasher()),
+        if let Some(hasher) = self.hasher.take() {
+            return Ok(hasher);
         }
+        let identifier = match &self.identifier {
+            Some(identifier) => identifier,
+            // OpenSSL 3 has an empty one where none is set, OpenSSL 4 that of GM/T 0009.
+            None if self.core.version() < 4 => &[][..],
+            None => DEFAULT_ID,
+        };
+        Ok(match self.signs {
+            true => Signer::new(self.key()?.secret()?, identifier)?.hasher(),
+            false => Verifier::new(self.key()?.public()?, identifier)?.hasher(),
+        })
     }
 
     fn update(&mut self, data: &[u8]) -> Result<(), Failure> {
@@ -180,7 +194,7 @@ entries! {
             Some(core) => entry::give(Operation {
                 core,
                 key: None,
-                identifier: Vec::new(),
+                identifier: None,
                 hasher: None,
                 signs: false,
             }),
@@ -331,7 +345,7 @@ entries! {
     }
 
     fn settable_params(_context: *mut c_void, _provider: *mut c_void) -> *const Param {
-        described![c"distid": OCTETS, c"digest": TEXT, c"digest-size": UNSIGNED]
+        described![c"distid": OCTETS, c"tls-version": UNSIGNED, c"digest": TEXT, c"digest-size": UNSIGNED]
     }
 }
 

@@ -524,7 +524,8 @@ static void test_sm2(void)
     CHECK(copy != NULL && EVP_PKEY_eq(copy, theirs) == 1 && EVP_PKEY_eq(copy, ours) == 0);
     sign_and_verify(copy, theirs, "1234567812345678", 100);
     sign_and_verify(theirs, copy, NULL, 1);
-    sign_and_verify(ours, ours, "", 500);
+    /* OpenSSL 4 can set no empty identifier. */
+    sign_and_verify(ours, ours, OPENSSL_VERSION_MAJOR < 4 ? "" : NULL, 500);
     other = EVP_PKEY_dup(copy);
     CHECK(other != NULL && EVP_PKEY_eq(copy, other) == 1);
     sign_and_verify(other, copy, "somebody", 33);

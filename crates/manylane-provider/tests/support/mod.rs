@@ -68,11 +68,7 @@ impl Place {
 
     /// Runs `openssl` with these words, whatever comes of it.
     pub fn try_openssl(&self, side: Side, words: &str) -> Output {
-        let program = match newer() {
-            Some(dir) => dir.join("bin/openssl"),
-            None => "openssl".into(),
-        };
-        let mut command = self.command(side, program);
+        let mut command = self.command(side, program());
         command.args(words.split_whitespace()).output().expect("openssl runs")
     }
 
@@ -116,6 +112,11 @@ impl Place {
 /// Where another OpenSSL than the system's is installed, if the tests are to be with that.
 pub fn newer() -> Option<PathBuf> {
     std::env::var_os("MANYLANE_OPENSSL").map(PathBuf::from)
+}
+
+/// The `openssl` command.
+pub fn program() -> PathBuf {
+    newer().map_or_else(|| "openssl".into(), |dir| dir.join("bin/openssl"))
 }
 
 /// Fails with everything the command said unless it succeeded.
