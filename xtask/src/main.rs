@@ -9,6 +9,7 @@ mod kernels;
 mod licences;
 mod needs;
 mod objcode;
+mod provider;
 mod readme;
 mod rtl;
 mod steps;
@@ -69,6 +70,8 @@ enum Task {
     Long,
     /// The SM3 core in Verilog: its tools, checks, proofs and measurements.
     Rtl(rtl::Options),
+    /// The OpenSSL provider as users build it, with a newer OpenSSL, and its speed.
+    Provider(provider::Options),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
         Task::Dudect(options) => constant_time::dudect(&options),
         Task::Long => suite::long(),
         Task::Rtl(options) => return rtl::run(&options),
+        Task::Provider(options) => return provider::run(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),
