@@ -28,7 +28,7 @@ trait Cipher: Context + Clone {
     /// `EVP_CIPH_…_MODE`.
     const MODE: u64;
     const KEY_LEN: usize;
-    /// Bytes of an IV unless another number is set.
+    /// Bytes of an IV, as the cipher is described; modes with a tag can have others.
     const IV_LEN: usize;
     /// 16 where data are buffered to whole blocks, else 1.
     const BLOCK_LEN: usize;

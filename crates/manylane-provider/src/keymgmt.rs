@@ -45,7 +45,9 @@ fn tell(key: &Key, mut asked: Asked<'_>) -> Result<(), Failure> {
         asked.big_number(c"qx", &point[1..33])?;
         asked.big_number(c"qy", &point[33..])?;
     }
-    if let Ok(secret) = key.secret() {
+    if let Ok(secret) = key.secret()
+        && asked.has(c"priv")
+    {
         asked.big_number(c"priv", &secret.to_bytes()[..])?;
     }
     Ok(())

@@ -166,6 +166,11 @@ impl<'a> Asked<'a> {
         self.0.iter_mut().find(|param| has_name(param, name))
     }
 
+    /// Whether it is asked for: what takes time to find out is found out only then.
+    pub(crate) fn has(&mut self, name: &CStr) -> bool {
+        self.find(name).is_some()
+    }
+
     /// Answers with a number, if that is asked for.
     pub(crate) fn number(&mut self, name: &CStr, number: u64) -> Result<(), Failure> {
         let Some(param) = self.find(name) else { return Ok(()) };

@@ -366,6 +366,47 @@ static void test_copies(void)
     EVP_CIPHER_free(cipher);
 }
 
+/* OpenSSL's own modes with a tag, and XTS, which it has since 3.2: the same ciphertexts and tags, and each opens the other's. */
+static void test_tagged(void)
+{
+    static const char *names[] = { "SM4-GCM", "SM4-CCM", "SM4-XTS" };
+    static struct vector v;
+    static unsigned char out[2][MAX + 32];
+    unsigned char tags[2][16] = { { 0 } };
+    uint64_t state = 424242;
+    size_t lens[2];
+    for (int i = 0; i < 600; i++) {
+        EVP_CIPHER *ciphers[] = { cipher_of(names[i % 3], OURS), cipher_of(names[i % 3], THEIRS) };
+        const char *standard = i % 3 < 2 ? NULL : i % 2 ? "GB" : "IEEE";
+        what = names[i % 3];
+        CHECK(EVP_CIPHER_get_mode(ciphers[0]) == EVP_CIPHER_get_mode(ciphers[1]));
+        CHECK(EVP_CIPHER_get_flags(ciphers[0]) == EVP_CIPHER_get_flags(ciphers[1]));
+        CHECK(EVP_CIPHER_get_iv_length(ciphers[0]) == EVP_CIPHER_get_iv_length(ciphers[1]));
+        CHECK(EVP_CIPHER_get_key_length(ciphers[0]) == EVP_CIPHER_get_key_length(ciphers[1]));
+        v.key_len = (size_t)EVP_CIPHER_get_key_length(ciphers[0]);
+        v.iv_len = i % 3 == 2 ? 16 : i % 3 == 1 ? 7 + next(&state) % 7 : 1 + next(&state) % 20;
+        v.aad_len = i % 3 == 2 ? 0 : next(&state) % 100;
+        v.len = (i % 3 == 2 ? 16 : 1) + next(&state) % (i % 5 ? 100 : 5000);
+        v.tag_len = i % 3 == 2 ? 0 : 12 + 2 * (next(&state) % 3);
+        fill(&state, v.key, v.key_len);
+        fill(&state, v.iv, v.iv_len);
+        fill(&state, v.aad, v.aad_len);
+        fill(&state, v.from, v.len);
+        for (int j = 0; j < 2; j++)
+            CHECK(run(ciphers[j], &v, 1, i % 6, i / 6 % 2, 1, standard, out[j], &lens[j], tags[j]));
+        CHECK(lens[0] == lens[1] && memcmp(out[0], out[1], lens[0]) == 0);
+        CHECK(memcmp(tags[0], tags[1], v.tag_len) == 0);
+        v.to_len = lens[0];
+        memcpy(v.to, out[0], lens[0]);
+        memcpy(v.tag, tags[0], 16);
+        for (int j = 0; j < 2; j++) {
+            CHECK(run(ciphers[j], &v, 0, i % 6, i / 6 % 2, 1, standard, out[j], &lens[j], NULL));
+            CHECK(lens[j] == v.len && memcmp(out[j], v.from, v.len) == 0);
+            EVP_CIPHER_free(ciphers[j]);
+        }
+    }
+}
+
 static const char *const DIGESTS[] = { "SM3", "SHA3-224", "SHA3-256", "SHA3-384", "SHA3-512", "SHAKE-128",
     "SHAKE-256" };
 
@@ -653,7 +694,7 @@ int main(int argc, char **argv)
         void (*test)(void);
     } tests[] = { { "vectors", test_vectors }, { "differential", test_differential }, { "refused", test_refused },
         { "copies", test_copies }, { "digests", test_digests }, { "sm2", test_sm2 }, { "threads", test_threads },
-        { "fork", test_fork }, { "unload", test_unload } };
+        { "fork", test_fork }, { "unload", test_unload }, { "tagged", test_tagged } };
     for (int i = 1; i < argc; i++) {
         size_t j = 0;
         while (j < sizeof tests / sizeof *tests && strcmp(argv[i], tests[j].name) != 0)

@@ -71,8 +71,7 @@ impl Ccm {
 impl Cipher for Ccm {
     const MODE: u64 = 7;
     const KEY_LEN: usize = Algorithm::Sm4.key_len();
-    /// OpenSSL's: the shortest.
-    const IV_LEN: usize = 7;
+    const IV_LEN: usize = 12;
     const BLOCK_LEN: usize = 1;
     const HAS_TAG: bool = true;
     const HAS_OWN_IV: bool = true;
@@ -82,7 +81,8 @@ impl Cipher for Ccm {
             core,
             cipher: None,
             direction: Direction::Encrypt,
-            nonce_len: Self::IV_LEN,
+            // OpenSSL's contexts begin with the shortest, whatever they say of the cipher.
+            nonce_len: 7,
             nonce: None,
             aad: Vec::new(),
             message_len: None,

@@ -251,6 +251,9 @@ impl<K: Kind> Cipher for Plain<K> {
         asked.number(c"padding", self.pads.into())?;
         asked.number(c"num", self.used() as u64)?;
         asked.octets(c"iv", &self.iv[..Self::IV_LEN])?;
-        asked.octets(c"updated-iv", &self.current_iv()[..Self::IV_LEN])
+        if asked.has(c"updated-iv") {
+            asked.octets(c"updated-iv", &self.current_iv()[..Self::IV_LEN])?;
+        }
+        Ok(())
     }
 }

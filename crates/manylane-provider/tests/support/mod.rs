@@ -1,5 +1,5 @@
 //! A folder with the provider in it and a configuration that makes OpenSSL use it.
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
 
 use std::{
     fs,
