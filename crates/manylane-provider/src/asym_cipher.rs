@@ -120,7 +120,7 @@ entries! {
             with(context, |operation: &mut Operation| {
                 let result = match out.is_null() {
                     true => Operation::max_len(message_len)?,
-                    false => operation.encrypt(bytes(message, message_len), room(out, size))?,
+                    false => operation.encrypt(bytes(message, message_len)?, room(out, size))?,
                 };
                 set_len(len, result);
                 Ok(())
@@ -139,7 +139,7 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the room and of the ciphertext.
         unsafe {
             with(context, |operation: &mut Operation| {
-                let ciphertext = bytes(ciphertext, ciphertext_len);
+                let ciphertext = bytes(ciphertext, ciphertext_len)?;
                 let result = match out.is_null() {
                     true => Ciphertext::parse(CiphertextForm::Asn1, ciphertext)?.c2.len(),
                     false => operation.decrypt(ciphertext, room(out, size))?,

@@ -119,7 +119,7 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data and of the room.
         unsafe {
             with(context, |cipher: &mut C| {
-                set_len(out_len, cipher.update(Data::new(out, size, data, len))?);
+                set_len(out_len, cipher.update(Data::new(out, size, data, len)?)?);
                 Ok(())
             })
         }
@@ -146,7 +146,7 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data and of the room.
         unsafe {
             with(context, |cipher: &mut C| {
-                set_len(out_len, cipher.direct(Data::new(out, size, data, len))?);
+                set_len(out_len, cipher.direct(Data::new(out, size, data, len)?)?);
                 Ok(())
             })
         }
@@ -226,11 +226,14 @@ unsafe fn init<C: Cipher>(
 ) -> c_int {
     // SAFETY: as the caller says.
     unsafe {
-        let given = |(data, len): (*const u8, usize)| (!data.is_null()).then(|| bytes(data, len));
+        let given = |(data, len): (*const u8, usize)| match data.is_null() {
+            true => Ok(None),
+            false => bytes(data, len).map(Some),
+        };
         with(context, |cipher: &mut C| {
             let params = Params::new(params);
             set(cipher, params)?;
-            cipher.init(direction, given(key), given(iv))
+            cipher.init(direction, given(key)?, given(iv)?)
         })
     }
 }

@@ -182,7 +182,7 @@ entries! {
 
     fn update[F: Function](context: *mut c_void, data: *const u8, len: usize) -> c_int {
         // SAFETY: the context is from `new` or `dup`, and so long the data are.
-        unsafe { with(context, |message: &mut Message<F>| message.update(bytes(data, len))) }
+        unsafe { with(context, |message: &mut Message<F>| message.update(bytes(data, len)?)) }
     }
 
     fn finish[F: Function](context: *mut c_void, out: *mut u8, len: *mut usize, size: usize) -> c_int {
@@ -221,7 +221,10 @@ entries! {
                 return core.report(Err(Reason::OutputSize.into()));
             };
             let mut function = F::default();
-            function.update(bytes(data, data_len));
+            match bytes(data, data_len) {
+                Ok(data) => function.update(data),
+                Err(failure) => return core.report(Err(failure)),
+            }
             function.finish(place);
             set_len(len, F::LEN);
             1

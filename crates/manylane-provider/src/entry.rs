@@ -7,7 +7,10 @@ use std::{
     slice,
 };
 
-use crate::{core::Core, failure::Failure};
+use crate::{
+    core::Core,
+    failure::{Failure, Reason},
+};
 
 /// What a function returns where it has failed.
 pub(crate) trait Failed {
@@ -95,16 +98,33 @@ pub(crate) unsafe fn with<T: Context>(
     context.core().report(done)
 }
 
+/// The same for a key, which several threads may look at.
+///
+/// # Safety
+/// The address is null, or from [`give`] with the same type, and nobody changes it meanwhile.
+pub(crate) unsafe fn with_shared<T: Context>(
+    context: *const c_void,
+    work: impl FnOnce(&T) -> Result<(), Failure>,
+) -> c_int {
+    // SAFETY: as the caller says.
+    let Some(context) = (unsafe { context.cast::<T>().as_ref() }) else { return 0 };
+    context.core().report(work(context))
+}
+
 /// Bytes of the caller's.
 ///
 /// # Safety
 /// There are `len` bytes at the address, for the time `'a`, unless it is null or `len` is zero.
-pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> &'a [u8] {
-    match data.is_null() || len == 0 {
-        true => &[],
-        // SAFETY: as the caller says.
-        false => unsafe { slice::from_raw_parts(data, len) },
+pub(crate) unsafe fn bytes<'a>(data: *const u8, len: usize) -> Result<&'a [u8], Failure> {
+    if data.is_null() || len == 0 {
+        return Ok(&[]);
     }
+    // No memory has more: the length is a mistake, such as a negative number.
+    if len > isize::MAX as usize {
+        return Err(Reason::Length.into());
+    }
+    // SAFETY: as the caller says.
+    Ok(unsafe { slice::from_raw_parts(data, len) })
 }
 
 /// The same for results.
@@ -115,7 +135,7 @@ pub(crate) unsafe fn room<'a>(data: *mut u8, len: usize) -> &'a mut [u8] {
     match data.is_null() || len == 0 {
         true => &mut [],
         // SAFETY: as the caller says.
-        false => unsafe { slice::from_raw_parts_mut(data, len) },
+        false => unsafe { slice::from_raw_parts_mut(data, len.min(isize::MAX as usize)) },
     }
 }
 

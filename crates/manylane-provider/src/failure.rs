@@ -72,6 +72,7 @@ reasons! {
     LateIdentifier = 118, "the identifier must be set before data";
     Kdf = 119, "key exchange has no key derivation function here";
     Late = 120, "the output has begun";
+    Length = 121, "a length that no memory has";
 }
 
 /// Texts of the library's errors, by their numbers; what differs from case to case is added to each.

@@ -8,7 +8,7 @@ use manylane::sm2::SecretKey;
 use crate::{
     abi::{Algorithm, Callback, Dispatch, Param, described, keymgmt as id, operation},
     core::Core,
-    entry::{self, Context, entries, with},
+    entry::{self, Context, entries, with, with_shared},
     failure::{Failure, Reason},
     key::{self, Key, check_group},
     params::{Asked, Params},
@@ -129,7 +129,7 @@ entries! {
 
     fn get_params(key: *mut c_void, list: *mut Param) -> c_int {
         // SAFETY: it is a key; the list has an end.
-        unsafe { with(key, |key: &mut Key| tell(key, Asked::new(list))) }
+        unsafe { with_shared(key, |key: &Key| tell(key, Asked::new(list))) }
     }
 
     fn gettable_params(_context: *mut c_void) -> *const Param {
@@ -171,7 +171,7 @@ entries! {
         // Numbers out of range, points beside the curve and halves that do not belong together were refused when they came.
         // SAFETY: it is a key.
         unsafe {
-            with(key.cast_mut(), |key: &mut Key| match key.has(selection) {
+            with_shared(key, |key: &Key| match key.has(selection) {
                 true => Ok(()),
                 false if selection & id::PRIVATE_KEY != 0 => Err(Reason::SecretMissing.into()),
                 false => Err(Reason::PublicMissing.into()),
@@ -196,7 +196,7 @@ entries! {
         let mut taken = 0;
         // SAFETY: it is a key; the callback is the core's.
         unsafe {
-            with(key, |key: &mut Key| {
+            with_shared(key, |key: &Key| {
                 if let Some(callback) = callback {
                     taken = key.export(selection).hand_over(callback, argument);
                 }

@@ -133,12 +133,11 @@ impl<'a> Params<'a> {
 
 /// Bytes of a parameter.
 fn content(param: &Param) -> Option<&[u8]> {
-    match (param.data.is_null(), param.data_size) {
-        (_, 0) => Some(&[]),
-        (true, _) => None,
-        // SAFETY: there is what the list says, and it stays as it is.
-        (false, len) => Some(unsafe { slice::from_raw_parts(param.data.cast(), len) }),
+    if param.data.is_null() && param.data_size > 0 {
+        return None;
     }
+    // SAFETY: there is what the list says, and it stays as it is.
+    unsafe { crate::entry::bytes(param.data.cast(), param.data_size) }.ok()
 }
 
 /// Puts a number of the machine's order in a longer place of that order.

@@ -251,7 +251,7 @@ entries! {
         digest_len: usize,
     ) -> c_int {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the room and of the data.
-        unsafe { sign_with(context, out, len, size, |_| number(bytes(digest, digest_len))) }
+        unsafe { sign_with(context, out, len, size, |_| number(bytes(digest, digest_len)?)) }
     }
 
     fn verify(
@@ -264,14 +264,14 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data.
         unsafe {
             with(context, |operation: &mut Operation| {
-                operation.verify(bytes(digest, digest_len), bytes(signature, len))
+                operation.verify(bytes(digest, digest_len)?, bytes(signature, len)?)
             })
         }
     }
 
     fn update(context: *mut c_void, data: *const u8, len: usize) -> c_int {
         // SAFETY: the context is from `new` or `dup`, and so long the data are.
-        unsafe { with(context, |operation: &mut Operation| operation.update(bytes(data, len))) }
+        unsafe { with(context, |operation: &mut Operation| operation.update(bytes(data, len)?)) }
     }
 
     fn digest_sign_final(context: *mut c_void, out: *mut u8, len: *mut usize, size: usize) -> c_int {
@@ -290,7 +290,7 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the room and of the data.
         unsafe {
             sign_with(context, out, len, size, |operation| {
-                operation.update(bytes(data, data_len))?;
+                operation.update(bytes(data, data_len)?)?;
                 operation.digest()
             })
         }
@@ -301,7 +301,7 @@ entries! {
         unsafe {
             with(context, |operation: &mut Operation| {
                 let digest = operation.digest()?;
-                operation.verify(&digest, bytes(signature, len))
+                operation.verify(&digest, bytes(signature, len)?)
             })
         }
     }
@@ -316,9 +316,9 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data.
         unsafe {
             with(context, |operation: &mut Operation| {
-                operation.update(bytes(data, data_len))?;
+                operation.update(bytes(data, data_len)?)?;
                 let digest = operation.digest()?;
-                operation.verify(&digest, bytes(signature, len))
+                operation.verify(&digest, bytes(signature, len)?)
             })
         }
     }

@@ -283,21 +283,21 @@ static void test_differential(void)
 /* Calls that miss something are refused, and say what. */
 static void refused(const char *name)
 {
-    unsigned char key[32] = { 1, 2, 3 }, iv[16] = { 4 }, out[64] = { 0 };
+    unsigned char key[32] = { 1, 2, 3 }, iv[16] = { 4 }, out[64] = { 0 }, message[16] = { 5 };
     EVP_CIPHER *cipher = cipher_of(name, OURS);
     EVP_CIPHER_CTX *ctx = EVP_CIPHER_CTX_new();
     int n, mode = EVP_CIPHER_get_mode(cipher);
 
     what = name;
     CHECK(EVP_CipherInit_ex2(ctx, cipher, NULL, NULL, 1, NULL));
-    CHECK(!EVP_CipherUpdate(ctx, out, &n, out, 16));
+    CHECK(!EVP_CipherUpdate(ctx, out, &n, message, 16) && out[0] == 0);
     CHECK(strcmp(ERR_reason_error_string(ERR_peek_last_error()), "no key has been set") == 0);
     ERR_clear_error();
     CHECK(!EVP_CipherFinal_ex(ctx, out, &n));
     ERR_clear_error();
     if (EVP_CIPHER_get_flags(cipher) & EVP_CIPH_CUSTOM_IV) {
         CHECK(EVP_CipherInit_ex2(ctx, NULL, key, NULL, 1, NULL));
-        CHECK(!EVP_CipherUpdate(ctx, out, &n, out, 16));
+        CHECK(!EVP_CipherUpdate(ctx, out, &n, message, 16) && out[0] == 0);
         CHECK(strcmp(ERR_reason_error_string(ERR_peek_last_error()), "no IV has been set") == 0);
         ERR_clear_error();
     }
@@ -306,7 +306,7 @@ static void refused(const char *name)
         unsigned char weak[32] = { 0 };
         CHECK(!EVP_CipherInit_ex2(ctx, cipher, weak, iv, 1, NULL));
         CHECK(EVP_CipherInit_ex2(ctx, cipher, key, iv, 1, NULL));
-        CHECK(!EVP_CipherUpdate(ctx, out, &n, out, 15));
+        CHECK(!EVP_CipherUpdate(ctx, out, &n, message, 15) && out[0] == 0);
     }
     if (mode == EVP_CIPH_GCM_MODE || mode == EVP_CIPH_CCM_MODE) {
         CHECK(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_IVLEN, 0, NULL) <= 0);
@@ -478,6 +478,13 @@ static void test_digests(void)
 {
     const char *count = getenv("COUNT");
     uint64_t state = 1234567;
+    EVP_MD *md = EVP_MD_fetch(NULL, "SM3", OURS);
+    EVP_MD_CTX *ctx = EVP_MD_CTX_new();
+    what = "length";
+    CHECK(EVP_DigestInit_ex2(ctx, md, NULL) && !EVP_DigestUpdate(ctx, &state, (size_t)-8));
+    ERR_clear_error();
+    EVP_MD_CTX_free(ctx);
+    EVP_MD_free(md);
     for (int i = 0; i < (count ? atoi(count) : 50); i++)
         digests(&state);
 }
@@ -618,6 +625,8 @@ static void test_sm2(void)
     EVP_PKEY_free(theirs);
 }
 
+static EVP_PKEY *shared;
+
 static void *thread(void *argument)
 {
     uint64_t state = 0x1234567 + (uint64_t)(uintptr_t)argument;
@@ -628,6 +637,8 @@ static void *thread(void *argument)
         EVP_CIPHER *cipher = cipher_of(names[i % 4], OURS);
         EVP_CIPHER_free(cipher);
         sign_and_verify(key, key, "thread", 100);
+        sign_and_verify(shared, shared, "all threads", 100);
+        CHECK(EVP_PKEY_eq(key, shared) == 0 && EVP_PKEY_get_bits(shared) == 256);
         CHECK(EVP_Q_digest(NULL, "SM3", OURS, &state, sizeof state, out, NULL));
         CHECK(EVP_Q_digest(NULL, "SM3", THEIRS, &state, sizeof state, again, NULL));
         CHECK(memcmp(out, again, 32) == 0);
@@ -640,10 +651,12 @@ static void *thread(void *argument)
 static void test_threads(void)
 {
     pthread_t threads[8];
+    shared = new_key(OURS);
     for (uintptr_t i = 0; i < 8; i++)
         CHECK(pthread_create(&threads[i], NULL, thread, (void *)i) == 0);
     for (int i = 0; i < 8; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
+    EVP_PKEY_free(shared);
 }
 
 /* A child goes on with what its parent began, and both end alike. */

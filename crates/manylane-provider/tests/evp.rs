@@ -126,7 +126,7 @@ fn threads() {
 fn memory() {
     let place = Place::new();
     let program = place.compile("evp.c");
-    let lines: String = vectors().lines().step_by(71).map(|line| format!("{line}\n")).collect();
+    let lines: String = vectors().lines().step_by(150).map(|line| format!("{line}\n")).collect();
     let mut command = place.command(Side::Ours, "valgrind");
     command
         .args([

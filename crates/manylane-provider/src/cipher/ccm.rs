@@ -40,7 +40,7 @@ impl Context for Ccm {
 }
 
 impl Ccm {
-    fn message(&mut self, data: &mut [u8]) -> Result<(), Failure> {
+    fn message(&mut self, data: Data<'_>) -> Result<(), Failure> {
         let cipher = self.cipher.clone().ok_or(Reason::KeyMissing)?;
         let nonce = self.nonce.as_ref().ok_or(Reason::IvMissing)?;
         if self.message_len.is_some_and(|len| len != data.len()) {
@@ -49,8 +49,11 @@ impl Ccm {
             );
         }
         let ccm = block::Ccm::new(cipher).with_tag_len(self.tag_len)?;
+        // What begins with its length is refused before anything is moved.
+        let _ = ccm.encryptor(nonce, &self.aad, data.len() as u64)?;
         match self.direction {
             Direction::Encrypt => {
+                let data = data.moved()?;
                 let tag = ccm.encrypt_detached(nonce, &self.aad, data)?;
                 let mut bytes = [0; 16];
                 bytes[..self.tag_len].copy_from_slice(tag.as_ref());
@@ -58,7 +61,7 @@ impl Ccm {
             }
             Direction::Decrypt => {
                 let tag = self.tag.take().ok_or(Reason::TagMissing)?;
-                ccm.decrypt_detached(nonce, &self.aad, data, &tag[..self.tag_len])?;
+                ccm.decrypt_detached(nonce, &self.aad, data.moved()?, &tag[..self.tag_len])?;
             }
         }
         self.nonce = None;
@@ -136,7 +139,7 @@ impl Cipher for Ccm {
             }
             self.aad.extend_from_slice(data.input());
         } else {
-            self.message(data.moved()?)?;
+            self.message(data)?;
         }
         Ok(len)
     }

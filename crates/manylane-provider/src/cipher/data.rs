@@ -20,8 +20,15 @@ pub(super) struct Data<'a> {
 impl<'a> Data<'a> {
     /// # Safety
     /// For the time `'a`, addresses are null or have so many bytes, and nobody else uses them. They may overlap.
-    pub(super) unsafe fn new(out: *mut u8, size: usize, input: *const u8, len: usize) -> Self {
-        Data { out, size, input, len, lives: PhantomData }
+    pub(super) unsafe fn new(
+        out: *mut u8,
+        size: usize,
+        input: *const u8,
+        len: usize,
+    ) -> Result<Self, Failure> {
+        // SAFETY: as the caller says.
+        unsafe { crate::entry::bytes(input, len)? };
+        Ok(Data { out, size, input, len, lives: PhantomData })
     }
 
     /// Bytes of input.
@@ -47,7 +54,7 @@ impl<'a> Data<'a> {
     /// The input.
     pub(super) fn input(&self) -> &[u8] {
         // SAFETY: there are so many bytes, and no reference to the output lives together with this one.
-        unsafe { crate::entry::bytes(self.input, if self.input.is_null() { 0 } else { self.len }) }
+        unsafe { crate::entry::bytes(self.input, self.len) }.unwrap_or_default()
     }
 
     /// The input, moved to where the output goes.
@@ -85,7 +92,7 @@ mod tests {
         assert!(out + size <= memory.len() && input + len <= memory.len());
         let memory = memory.as_mut_ptr();
         // SAFETY: both lie in that memory, which is borrowed as long.
-        unsafe { Data::new(memory.add(out), size, memory.add(input), len) }
+        unsafe { Data::new(memory.add(out), size, memory.add(input), len) }.unwrap()
     }
 
     #[test]

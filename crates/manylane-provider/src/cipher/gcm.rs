@@ -157,8 +157,9 @@ impl Cipher for Gcm {
         if data.len() == 0 {
             return Ok(0);
         }
-        let data = data.moved()?;
+        // The message is moved to where the ciphertext should be when nothing can be missing any more.
         let message = self.begun()?;
+        let data = data.moved()?;
         let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
         let message = match self.direction {
             Direction::Encrypt => {

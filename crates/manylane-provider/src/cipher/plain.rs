@@ -126,6 +126,7 @@ impl<K: Kind> Plain<K> {
 
     /// Whole blocks of what waited and of the data; the rest waits.
     fn blocks(&mut self, data: Data<'_>) -> Result<usize, Failure> {
+        self.running.as_ref().ok_or(Reason::KeyMissing)?;
         let total = self.waiting_len.checked_add(data.len()).ok_or(Reason::OutputSize)?;
         let waits = self.waits(total);
         let whole = total - waits;
@@ -202,6 +203,8 @@ impl<K: Kind> Cipher for Plain<K> {
     }
 
     fn direct(&mut self, data: Data<'_>) -> Result<usize, Failure> {
+        // Without a key, nothing of the message gets to where the ciphertext should be.
+        self.running.as_ref().ok_or(Reason::KeyMissing)?;
         let data = data.moved()?;
         self.run(data)?;
         Ok(data.len())

@@ -5,6 +5,7 @@ use manylane::{
     block::{
         self, Block, TweakOrder,
         any::{Algorithm, AnyCipher, Direction},
+        xts::{MAX_UNIT_LEN, MIN_UNIT_LEN},
     },
 };
 
@@ -79,6 +80,9 @@ impl Cipher for Xts {
         let tweak = self.tweak.ok_or(Reason::IvMissing)?;
         if data.len() == 0 {
             return Ok(0);
+        }
+        if !(MIN_UNIT_LEN..=MAX_UNIT_LEN).contains(&data.len()) {
+            return Err(Error::DataLength("a data unit of XTS has 16 bytes to 16 MiB").into());
         }
         let xts = block::Xts::from_ciphers(cipher, tweak_cipher, self.order);
         let data = data.moved()?;
