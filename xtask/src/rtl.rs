@@ -75,7 +75,7 @@ const DRIVER: Check = check("driver on the host", "driver/test/run.py", &[]);
 const COMPARED: Check = check("the paper's architecture", "compare/test/run.py", &[]);
 
 /// A sample that takes minutes.
-const CI: [Check; 8] = [
+const CI: [Check; 9] = [
     LINT,
     GENERATED,
     // With a few mutants.
@@ -85,9 +85,10 @@ const CI: [Check; 8] = [
     COMPARED,
     check("driver on RISC-V", "driver/system/run.py", &["--quick"]),
     check("synthesis", "synth/synth.py", &["--quick"]),
+    TABLES,
 ];
 
-const ALL: [Check; 9] = [
+const ALL: [Check; 10] = [
     LINT,
     GENERATED,
     TEST,
@@ -97,11 +98,13 @@ const ALL: [Check; 9] = [
     COMPARED,
     SYSTEM,
     SYNTH,
+    TABLES,
 ];
 
 // With all mutants.
 const TEST: Check = check("tests", "test/run.py", &["--long"]);
 const MUTANTS: Check = check("mutants", "test/mutate.py", &[]);
+const TABLES: Check = check("tables of the record", "synth/tables.py", &["--check"]);
 const SYSTEM: Check = check("driver on RISC-V", "driver/system/run.py", &[]);
 const SYNTH: Check = check("synthesis", "synth/synth.py", &[]);
 

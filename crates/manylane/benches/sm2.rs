@@ -2,8 +2,14 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use manylane::sm2::{CiphertextForm, DEFAULT_ID, PublicKey, SecretKey, Signer, Verifier};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use manylane::{
+    Error,
+    sm2::{
+        CiphertextForm, DEFAULT_ID, PublicKey, SecretKey, Signature, Signer, Verifier,
+        sign_digest_many, verify_digest_many,
+    },
+};
 
 fn signatures(c: &mut Criterion) {
     let key = SecretKey::generate().expect("random bytes");
@@ -50,5 +56,28 @@ fn encryption(c: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, signatures, keys, encryption);
+/// What a thousand digests take, each under a key of its own among sixteen.
+fn many(c: &mut Criterion) {
+    const COUNT: usize = 1000;
+    let own: Vec<SecretKey> =
+        (0..16).map(|_| SecretKey::generate().expect("random bytes")).collect();
+    let secret: Vec<&SecretKey> = own.iter().cycle().take(COUNT).collect();
+    let public: Vec<&PublicKey> = secret.iter().map(|key| key.public_key()).collect();
+    let e: Vec<[u8; 32]> = (0..COUNT).map(|i| [i as u8; 32]).collect();
+    let mut out = vec![Err(Error::Signature); COUNT];
+    let mut group = c.benchmark_group("sm2");
+    group.throughput(Throughput::Elements(COUNT as u64));
+    group.bench_function("sign many", |b| {
+        b.iter(|| sign_digest_many(&secret, black_box(&e), &mut out));
+    });
+    let signatures: Vec<Signature> =
+        out.into_iter().map(|one| one.expect("random bytes")).collect();
+    let mut out = vec![Err(Error::Signature); COUNT];
+    group.bench_function("verify many", |b| {
+        b.iter(|| verify_digest_many(&public, black_box(&e), &signatures, &mut out));
+    });
+    assert!(out.iter().all(Result::is_ok), "our own");
+}
+
+criterion_group!(benches, signatures, keys, encryption, many);
 criterion_main!(benches);

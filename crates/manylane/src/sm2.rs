@@ -13,7 +13,7 @@
 //! | encrypt, decrypt | [`PublicKey::encrypt`], [`SecretKey::decrypt`] |
 //! | the same in place, in parts | [`PublicKey::encrypt_in_place`], [`Encryptor`], [`Decryptor`] |
 //! | the same on two threads | [`Encryptor::into_halves`], [`KeyStream`], [`MessageHash`] |
-//! | many messages side by side | [`encrypt_many`], [`decrypt_many`] |
+//! | many messages side by side | [`encrypt_many`], [`decrypt_many`], [`sign_many`], [`verify_many`], [`generate_many`], [`diffie_hellman_many`] |
 //! | forms of signatures and ciphertexts | [`Signature::from_der`], [`Ciphertext`], [`CiphertextForm`] |
 //!
 //! ```
@@ -60,7 +60,10 @@ pub use self::{
     exchange::{Confirmation, Exchange},
     id::{DEFAULT_ID, MAX_ID_LEN},
     key::{PublicKey, SecretKey},
-    many::{decrypt_many, encrypt_many},
+    many::{
+        decrypt_many, diffie_hellman_many, encrypt_many, generate_many, sign_digest_many,
+        sign_many, verify_digest_many, verify_many,
+    },
     sign::{Signature, Signer, Verifier},
 };
 

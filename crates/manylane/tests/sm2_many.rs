@@ -1,8 +1,13 @@
 //! Many messages at once: the same as one by one, and a bad one fails alone.
 
 use manylane::{
-    Error,
-    sm2::{PublicKey, Sealed, SecretKey, decrypt_many, encrypt_many},
+    Error, Messages,
+    sm2::{
+        DEFAULT_ID, PublicKey, Sealed, SecretKey, Signature, Signer, Verifier, decrypt_many,
+        diffie_hellman_many, encrypt_many, generate_many, sign_digest_many, sign_many,
+        verify_digest_many, verify_many,
+    },
+    sm3,
 };
 use manylane_vectors::painted;
 
@@ -128,4 +133,153 @@ fn counts_that_differ() {
     let mismatch = decrypt_many(&[&key], &[sealed; 2], &mut [&mut message], &mut out);
     assert_eq!(mismatch, Err(Error::CountMismatch { keys: 2, messages: 1 }));
     assert_eq!(message, before);
+}
+
+/// Signs all, each as its own user, and verifies each by itself.
+fn sign(signers: &[&Signer<'_>], messages: &Messages<'_>) -> Vec<Signature> {
+    let mut out = vec![Err(Error::Key); messages.len()];
+    sign_many(signers, messages, &mut out).unwrap();
+    out.into_iter().map(Result::unwrap).collect()
+}
+
+#[test]
+fn signatures_of_any_number_and_length() {
+    let own = keys(5);
+    let id = |i: usize| painted(i * 3, i);
+    let signers: Vec<Signer> = (0..own.len())
+        .map(|i| Signer::new(&own[i], &id(i)).unwrap().verifying(i % 2 == 0))
+        .collect();
+    let verifiers: Vec<Verifier> =
+        (0..own.len()).map(|i| Verifier::new(own[i].public_key(), &id(i)).unwrap()).collect();
+    for (count, most) in [(0, 0), (1, 9), (2, 0), (7, 31), (8, 32), (9, 64), (64, 500), (200, 90)] {
+        let messages: Vec<Vec<u8>> =
+            (0..count).map(|i| painted(i * 7919 % (most + 1), i)).collect();
+        let slices: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();
+        let slices = Messages::slices(&slices);
+        let whose = |i: usize| i * 7 % 5;
+        let of_all: Vec<&Signer> = (0..count).map(|i| &signers[whose(i)]).collect();
+        let signatures = sign(&of_all, &slices);
+        for (i, signature) in signatures.iter().enumerate() {
+            let verified = verifiers[whose(i)].verify(&messages[i], signature);
+            assert_eq!(verified, Ok(()), "{i} of {count}");
+        }
+        let of_all: Vec<&Verifier> = (0..count).map(|i| &verifiers[whose(i)]).collect();
+        let mut out = vec![Err(Error::Key); count];
+        verify_many(&of_all, &slices, &signatures, &mut out).unwrap();
+        assert_eq!(out, vec![Ok(()); count]);
+        // Somebody else's, and a message that was not signed.
+        let others: Vec<&Verifier> =
+            (0..count).map(|i| &verifiers[(whose(i) + usize::from(i % 3 == 0)) % 5]).collect();
+        verify_many(&others, &slices, &signatures, &mut out).unwrap();
+        for (i, result) in out.iter().enumerate() {
+            assert_eq!(result.is_err(), i % 3 == 0, "{i} of {count}: {result:?}");
+        }
+    }
+}
+
+/// Every bit of what is verified counts, and only for the signature that it belongs to.
+#[test]
+fn a_bad_signature_fails_alone() {
+    let own = keys(3);
+    let count = 100;
+    let key = |i: usize| &own[i % 3];
+    let e: Vec<[u8; 32]> = (0..count).map(|i| sm3::hash(&painted(i, i))).collect();
+    let secret: Vec<&SecretKey> = (0..count).map(key).collect();
+    let public: Vec<&PublicKey> = (0..count).map(|i| key(i).public_key()).collect();
+    let mut out = vec![Err(Error::Key); count];
+    sign_digest_many(&secret, &e, &mut out).unwrap();
+    let good: Vec<Signature> = out.into_iter().map(Result::unwrap).collect();
+    // A nonce is used once.
+    let again = secret[0].sign_digest(&e[0]).unwrap();
+    assert!(good[1..].iter().chain([&again]).all(|signature| signature.r() != good[0].r()));
+
+    for bit in (0..512).step_by(11) {
+        let mut signatures = good.clone();
+        let mut digests = e.clone();
+        let mut bytes = good[bit % count].to_bytes();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        // One out of range is none.
+        let bad = Signature::from_bytes(&bytes);
+        if let Ok(bad) = &bad {
+            signatures[bit % count] = *bad;
+        }
+        digests[(bit + 1) % count][bit / 16] ^= 1 << (bit % 8);
+        let mut out = vec![Err(Error::Key); count];
+        verify_digest_many(&public, &digests, &signatures, &mut out).unwrap();
+        for (i, out) in out.iter().enumerate() {
+            let is_bad = i == (bit + 1) % count || i == bit % count && bad.is_ok();
+            let expected = if is_bad { Err(Error::Signature) } else { Ok(()) };
+            assert_eq!(*out, expected, "{i}, bit {bit}");
+            assert_eq!(public[i].verify_digest(&digests[i], &signatures[i]), expected);
+        }
+    }
+}
+
+#[test]
+fn signatures_of_the_vectors() {
+    let vectors = manylane_vectors::sm2();
+    let good = vectors.digest_signatures.iter().map(|v| (&v.what, v.d, v.e, v.r, v.s, true));
+    let bad = vectors.bad_signatures.iter().map(|v| (&v.what, v.d, v.e, v.r, v.s, false));
+    for (what, d, e, r, s, is_good) in good.chain(bad) {
+        let key = SecretKey::from_bytes(&d).unwrap();
+        // Out of range: there is no such signature.
+        let Ok(signature) = Signature::new(r, s) else {
+            assert!(!is_good, "{what}");
+            continue;
+        };
+        let mut out = vec![Err(Error::Key); 9];
+        verify_digest_many(&[key.public_key(); 9], &[e; 9], &vec![signature; 9], &mut out).unwrap();
+        let expected = if is_good { Ok(()) } else { Err(Error::Signature) };
+        assert_eq!(out, vec![expected; 9], "{what}");
+    }
+}
+
+#[test]
+fn counts_of_signatures_must_agree() {
+    let own = keys(1);
+    let signer = Signer::new(&own[0], DEFAULT_ID).unwrap();
+    let verifier = Verifier::new(own[0].public_key(), DEFAULT_ID).unwrap();
+    let messages = Messages::slices(&[b"one", b"two"]);
+    let mut out = vec![Err(Error::Key); 2];
+    let mismatch = |keys, messages| Err(Error::CountMismatch { keys, messages });
+    assert_eq!(sign_many(&[&signer], &messages, &mut out), mismatch(1, 2));
+    let short = sign_many(&[&signer; 2], &messages, &mut out[..1]);
+    assert_eq!(short, Err(Error::OutputLength { expected: 2, got: 1 }));
+    assert_eq!(out, vec![Err(Error::Key); 2]);
+    let signature = own[0].sign(DEFAULT_ID, b"one").unwrap();
+    let mut out = vec![Err(Error::Key); 2];
+    let one = verify_many(&[&verifier; 2], &messages, &[signature], &mut out);
+    assert_eq!(one, mismatch(1, 2));
+    let digests = verify_digest_many(&[own[0].public_key(); 2], &[[0; 32]], &[signature], &mut out);
+    assert_eq!(digests, mismatch(2, 1));
+    assert_eq!(out, vec![Err(Error::Key); 2]);
+}
+
+#[test]
+fn many_keys_are_made_and_agree() {
+    for count in [0, 1, 2, 9, 64, 130] {
+        let own = generate_many(count).unwrap();
+        assert_eq!(own.len(), count);
+        let keys: Vec<&SecretKey> = own.iter().collect();
+        let peers: Vec<&PublicKey> = own.iter().rev().map(SecretKey::public_key).collect();
+        let mut shared = vec![[0; 32]; count];
+        diffie_hellman_many(&keys, &peers, &mut shared).unwrap();
+        for (i, key) in own.iter().enumerate() {
+            assert_eq!(shared[i], *key.diffie_hellman(peers[i]), "{i} of {count}");
+            let signature = key.sign(DEFAULT_ID, b"message").unwrap();
+            assert_eq!(key.public_key().verify(DEFAULT_ID, b"message", &signature), Ok(()));
+            // No two are the same, and each agrees with its peer.
+            assert!(own[..i].iter().all(|other| other.to_bytes() != key.to_bytes()));
+            assert_eq!(shared[i], shared[count - 1 - i]);
+        }
+    }
+    let mut out = [[7; 32]; 2];
+    let key = SecretKey::generate().unwrap();
+    let short = diffie_hellman_many(&[&key; 3], &[key.public_key(); 3], &mut out);
+    assert_eq!((short, out), (Err(Error::OutputLength { expected: 3, got: 2 }), [[7; 32]; 2]));
+    for v in manylane_vectors::sm2().ecdh {
+        let [d, e] = [v.d, v.e].map(|number| SecretKey::from_bytes(&number).unwrap());
+        diffie_hellman_many(&[&d, &e], &[e.public_key(), d.public_key()], &mut out).unwrap();
+        assert_eq!(out, [v.x; 2]);
+    }
 }

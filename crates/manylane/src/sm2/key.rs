@@ -48,14 +48,14 @@ impl SecretKey {
 
     fn of(d: &Scalar) -> Self {
         let inverse = Zeroizing::new(d.add(&Scalar::ONE).invert());
+        let point = with_field!(Cell::best(), f => base::mul(f, d).to_affine(f));
+        SecretKey::of_parts(d, &inverse, PublicKey { point })
+    }
+
+    /// From d, (1 + d)⁻¹ and d·G.
+    pub(super) fn of_parts(d: &Scalar, inverse: &Scalar, public: PublicKey) -> Self {
         let hedge = Hedge::new(&*Zeroizing::new(d.to_bytes()));
-        let public = with_field!(Cell::best(), f => base::mul(f, d).to_affine(f));
-        SecretKey {
-            d: *d,
-            inverse: inverse.to_factor(),
-            hedge,
-            public: PublicKey { point: public },
-        }
+        SecretKey { d: *d, inverse: inverse.to_factor(), hedge, public }
     }
 
     /// The number, big-endian.

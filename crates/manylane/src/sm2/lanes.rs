@@ -9,9 +9,11 @@ use super::{
     PublicKey, base,
     field::{Cell, with_field},
     key::coordinates,
+    limbs::Limbs,
     mul,
     point::{Affine, Jacobian, to_affine_all},
     scalar::Scalar,
+    sign::is_x_mod_n,
 };
 #[cfg(target_arch = "x86_64")]
 use crate::cpu::Ifma;
@@ -120,6 +122,28 @@ impl Lanes {
                 out[i] = base::mul(f, &k[i]);
             }
         });
+    }
+
+    /// Whether points are multiplied side by side: else nothing but inversions is shared.
+    pub(super) fn are_many(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return self.ifma.is_some();
+        #[cfg(not(target_arch = "x86_64"))]
+        return false;
+    }
+
+    /// x of a point as a number.
+    pub(super) fn x_of(self, point: &Affine) -> Limbs {
+        with_field!(self.cell, f => point.x.to_limbs(f))
+    }
+
+    /// Whether x of P + Q, of public points of which Q is not infinity, is `x1` modulo n.
+    pub(super) fn sum_has_x_vartime(self, p: &Jacobian, q: &Affine, x1: &Scalar) -> bool {
+        with_field!(self.cell, f => {
+            let mut sum = *p;
+            sum.add_affine_vartime(f, q);
+            !bool::from(sum.is_infinity()) && is_x_mod_n(f, &sum.x, &sum.zz, x1)
+        })
     }
 
     /// The affine points, with one inversion; zeros for infinity.

@@ -63,15 +63,27 @@ impl Nonces<'_> {
         loop {
             let mut random = Zeroizing::new([0; 32]);
             fill(&mut *random)?;
-            let bytes = self.candidate(&random, &occasion());
-            self.attempt += 1;
-            let (k, below_n) = Scalar::from_bytes(&bytes);
-            let k = Zeroizing::new(k);
-            // Numbers that are thrown away say nothing about the one that is not.
-            if reveal(below_n & !k.is_zero()) {
+            if let Some(k) = self.attempt(&random) {
                 return Ok(k);
             }
         }
+    }
+
+    /// The next one, from bytes that the operating system gave for nothing else.
+    pub(super) fn first(&mut self, random: &[u8; 32]) -> Result<Zeroizing<Scalar>, Error> {
+        match self.attempt(random) {
+            Some(k) => Ok(k),
+            None => self.next(),
+        }
+    }
+
+    fn attempt(&mut self, random: &[u8; 32]) -> Option<Zeroizing<Scalar>> {
+        let bytes = self.candidate(random, &occasion());
+        self.attempt += 1;
+        let (k, below_n) = Scalar::from_bytes(&bytes);
+        let k = Zeroizing::new(k);
+        // Numbers that are thrown away say nothing about the one that is not.
+        reveal(below_n & !k.is_zero()).then_some(k)
     }
 
     /// The bytes of a nonce, if they are a number in range.
@@ -116,7 +128,8 @@ pub(super) fn is_secret_key(d: &Scalar) -> Choice {
     !d.is_zero() & !subtle::ConstantTimeEq::ct_eq(d, &last)
 }
 
-fn fill(bytes: &mut [u8]) -> Result<(), Error> {
+/// Bytes from the operating system.
+pub(super) fn fill(bytes: &mut [u8]) -> Result<(), Error> {
     getrandom::fill(bytes).map_err(|_| Error::Random)
 }
 

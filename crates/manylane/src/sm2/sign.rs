@@ -7,7 +7,8 @@ use super::{
     PublicKey, SecretKey, base,
     field::{Cell, Fe, Field, with_field},
     id::z_a,
-    limbs, mul,
+    limbs::{self, Limbs},
+    mul,
     scalar::{N, Scalar},
 };
 use crate::{Error, ct::reveal, sm3::Sm3};
@@ -92,7 +93,12 @@ impl SecretKey {
     /// The signature by the nonce k, unless it is one of those to throw away (6.1, steps A5 and A6).
     pub(super) fn sign_with(&self, e: &Scalar, k: &Scalar) -> Option<Signature> {
         let x1 = with_field!(Cell::best(), f => base::mul(f, k).to_affine(f).x.to_limbs(f));
-        let r = e.add(&Scalar::reduced(&x1));
+        self.sign_at(e, k, &x1)
+    }
+
+    /// The same, given x₁ of k·G.
+    pub(super) fn sign_at(&self, e: &Scalar, k: &Scalar, x1: &Limbs) -> Option<Signature> {
+        let r = e.add(&Scalar::reduced(x1));
         // (1 + d)⁻¹(k − rd) = (1 + d)⁻¹(k + r) − r.
         let sum = Zeroizing::new(k.add(&r));
         let s = sum.mul(&self.inverse).sub(&r);
@@ -130,8 +136,8 @@ impl PublicKey {
 
 /// Whether X/Z² mod n is `x1`. A number below p that is `x1` mod n is x1 or, if that is below p,
 /// x1 + n; comparing with X = x·Z² saves the inversion.
-fn is_x_mod_n(f: impl Field, x: &Fe, zz: &Fe, x1: &Scalar) -> bool {
-    let is_x = |number: &limbs::Limbs| {
+pub(super) fn is_x_mod_n(f: impl Field, x: &Fe, zz: &Fe, x1: &Scalar) -> bool {
+    let is_x = |number: &Limbs| {
         Fe::from_limbs(f, number).is_some_and(|candidate| f.mul(&candidate, zz).0 == x.0)
     };
     let (second, carry) = limbs::add(&x1.0, &N);
@@ -159,6 +165,18 @@ impl<'k> Signer<'k> {
     /// while signing could otherwise give away the key. It costs a verification.
     pub fn verifying(self, verifies: bool) -> Self {
         Signer { verifies, ..self }
+    }
+
+    pub(super) fn key(&self) -> &'k SecretKey {
+        self.key
+    }
+
+    pub(super) fn z(&self) -> &[u8; 32] {
+        &self.z
+    }
+
+    pub(super) fn verifies(&self) -> bool {
+        self.verifies
     }
 
     /// Signs a message.
@@ -216,6 +234,14 @@ impl Verifier {
     /// [`Error::IdLength`] if the ID is too long.
     pub fn new(key: &PublicKey, id: &[u8]) -> Result<Self, Error> {
         Ok(Verifier { key: *key, z: z_a(id, key)? })
+    }
+
+    pub(super) fn key(&self) -> &PublicKey {
+        &self.key
+    }
+
+    pub(super) fn z(&self) -> &[u8; 32] {
+        &self.z
     }
 
     /// Whether the user signed the message.

@@ -124,6 +124,22 @@ pub(crate) fn hash_many_between(
     batch.hash(cell, stream, out);
 }
 
+/// The digest of each message after its own 32 bytes of `heads`: SM2's e after Z_A.
+///
+/// # Panics
+/// Unless there are as many heads and digests as messages.
+pub(crate) fn hash_many_own(
+    cell: Cell,
+    stream: Option<Stream>,
+    heads: &[[u8; 32]],
+    messages: &Messages,
+    out: &mut [[u8; DIGEST_LEN]],
+) {
+    assert!(heads.len() == messages.len() && out.len() == messages.len(), "digests of messages");
+    let batch = Batch { v: &IV, blocks: 0, head: Head::Own(heads), messages: *messages };
+    batch.hash(cell, stream, out);
+}
+
 /// Messages and what comes before each of them.
 struct Batch<'a> {
     /// Chaining value that every lane starts from.
@@ -142,6 +158,8 @@ enum Head<'a> {
     Rest(&'a [u8]),
     /// HMAC's key block: the message's own key, padded with zeros, xor a byte.
     Key(Messages<'a>, u8),
+    /// The message's own.
+    Own(&'a [[u8; 32]]),
     /// The first half of the message's own block, whose second half comes after the message.
     Between(&'a [[u8; 64]]),
 }
@@ -220,6 +238,7 @@ impl<'a> Batch<'a> {
             let (from, to) = (window * WINDOW, window * WINDOW + out.len());
             let head = match self.head {
                 Head::Key(keys, pad) => Head::Key(keys.range(from, to), pad),
+                Head::Own(heads) => Head::Own(&heads[from..to]),
                 Head::Between(around) => Head::Between(&around[from..to]),
                 head => head,
             };
@@ -257,13 +276,30 @@ impl<'a> Batch<'a> {
             Head::None => 0,
             Head::Rest(rest) => rest.len(),
             Head::Key(..) => 64,
-            Head::Between(_) => 32,
+            Head::Own(_) | Head::Between(_) => 32,
         }
     }
 
     /// Bytes after a message.
     fn foot_len(&self) -> usize {
         if let Head::Between(_) = self.head { 32 } else { 0 }
+    }
+
+    /// The bytes of a message's own before it.
+    fn own_head(&self, index: usize) -> &[u8] {
+        match self.head {
+            Head::Own(heads) => &heads[index],
+            Head::Between(around) => &around[index][..32],
+            _ => &[],
+        }
+    }
+
+    /// And after it.
+    fn own_foot(&self, index: usize) -> &[u8] {
+        match self.head {
+            Head::Between(around) => &around[index][32..],
+            _ => &[],
+        }
     }
 
     /// Length of everything that message `index` ends.
@@ -288,9 +324,9 @@ impl<'a> Batch<'a> {
                 key_block(keys.get(index), pad, block);
                 Some(0)
             }
-            Head::Between(around) => {
+            Head::Own(_) | Head::Between(_) => {
                 let first = message.get(..32)?;
-                block[..32].copy_from_slice(&around[index][..32]);
+                block[..32].copy_from_slice(self.own_head(index));
                 block[32..].copy_from_slice(first);
                 Some(32)
             }
@@ -310,10 +346,9 @@ impl<'a> Batch<'a> {
                 wipe_bytes(&mut joined);
                 blocks
             }
-            Head::Between(around) => {
-                let (x, y) = around[index].split_at(32);
-                let head = if headless { x } else { &[] };
-                pad_parts([head, rest, y], total_len, &mut scratch.tail)
+            Head::Own(_) | Head::Between(_) => {
+                let head = if headless { self.own_head(index) } else { &[] };
+                pad_parts([head, rest, self.own_foot(index)], total_len, &mut scratch.tail)
             }
             _ => pad(rest, total_len, &mut scratch.tail),
         };
@@ -516,7 +551,7 @@ mod tests {
     use crate::sm3;
 
     #[test]
-    fn between_halves() {
+    fn between_halves_and_after_heads() {
         let around: Vec<[u8; 64]> =
             (0..40).map(|i| std::array::from_fn(|j| (i * 7 + j * 3) as u8)).collect();
         let data: Vec<u8> = (0..1000u32).map(|i| (i * 11) as u8).collect();
@@ -526,12 +561,17 @@ mod tests {
             let expected: Vec<_> = (messages.iter().zip(around))
                 .map(|(m, z)| sm3::hash(&[&z[..32], m, &z[32..]].concat()))
                 .collect();
+            let heads: Vec<[u8; 32]> = around.iter().map(|z| *z.first_chunk().unwrap()).collect();
+            let after_heads: Vec<_> =
+                (messages.iter().zip(&heads)).map(|(m, z)| sm3::hash(&[z, *m].concat())).collect();
             let on = |machine| Some((Cell::on(machine).ok()?, None));
             let cells = Machine::ALL.into_iter().filter_map(on);
             for (cell, stream) in cells.chain([(Cell::best(), Some(Stream::best()))]) {
                 let mut out = vec![[0; 32]; lens.len()];
                 hash_many_between(cell, stream, around, &Messages::slices(&messages), &mut out);
                 assert_eq!(out, expected, "{lens:?}");
+                hash_many_own(cell, stream, &heads, &Messages::slices(&messages), &mut out);
+                assert_eq!(out, after_heads, "{lens:?}, no foot");
             }
         };
         for len in 0..=260 {

@@ -19,6 +19,7 @@ use manylane::{
     cpu::{self, Machine},
     sm2::{
         self, DEFAULT_ID, Decryptor, Encryptor, Exchange, PublicKey, Sealed, SecretKey, Signature,
+        Signer,
     },
     sm3::{self, Digest, HkdfSm3, HmacSm3, Lanes, Midstate, Sm3},
     sm4::Sm4,
@@ -253,6 +254,32 @@ impl Checks {
             mark_public(&mut signature);
             let signature = Signature::from_bytes(&signature).expect("in range");
             vec![published(&key).verify(DEFAULT_ID, b"message", &signature).is_ok()]
+        });
+        let name = format!("{machine}: SM2 signatures of many");
+        self.constant_time(&name, &bytes(22, 32), |d| {
+            let key = key(d);
+            let signer = Signer::new(&key, DEFAULT_ID).expect("short enough");
+            let messages = [&b"message"[..]; 5];
+            let messages = Messages::slices(&messages);
+            let mut out = vec![Err(Error::Signature); 5];
+            sm2::sign_many(&[&signer; 5], &messages, &mut out).expect("counts agree");
+            let public = published(&key);
+            out.into_iter()
+                .map(|signature| {
+                    let mut signature = signature.expect("random bytes").to_bytes();
+                    mark_public(&mut signature);
+                    let signature = Signature::from_bytes(&signature).expect("in range");
+                    public.verify(DEFAULT_ID, b"message", &signature).is_ok()
+                })
+                .collect()
+        });
+        let name = format!("{machine}: SM2 Diffie-Hellman of many");
+        self.constant_time(&name, &bytes(23, 32), |d| {
+            let key = key(d);
+            let mut shared = [[0; 32]; 5];
+            let peers = [peer.public_key(); 5];
+            sm2::diffie_hellman_many(&[&key; 5], &peers, &mut shared).expect("counts agree");
+            shared.as_flattened().to_vec()
         });
         let name = format!("{machine}: SM2 key exchange");
         self.constant_time(&name, &bytes(16, 32), |d| {
