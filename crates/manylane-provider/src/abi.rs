@@ -143,7 +143,6 @@ pub(crate) mod operation {
     pub(crate) const KEYEXCH: c_int = 11;
     pub(crate) const SIGNATURE: c_int = 12;
     pub(crate) const ASYM_CIPHER: c_int = 13;
-    pub(crate) const ENCODER: c_int = 20;
     pub(crate) const DECODER: c_int = 21;
 }
 
@@ -155,7 +154,6 @@ pub(crate) mod core {
     pub(crate) const NEW_ERROR: c_int = 5;
     pub(crate) const VSET_ERROR: c_int = 7;
     pub(crate) const BIO_READ_EX: c_int = 42;
-    pub(crate) const BIO_WRITE_EX: c_int = 43;
 }
 
 /// `OSSL_FUNC_PROVIDER_…`.
@@ -298,20 +296,6 @@ pub(crate) mod asym_cipher {
     pub(crate) const GETTABLE_CTX_PARAMS: c_int = 9;
     pub(crate) const SET_CTX_PARAMS: c_int = 10;
     pub(crate) const SETTABLE_CTX_PARAMS: c_int = 11;
-}
-
-/// `OSSL_FUNC_ENCODER_…`.
-pub(crate) mod encoder {
-    use std::ffi::c_int;
-
-    pub(crate) const NEWCTX: c_int = 1;
-    pub(crate) const FREECTX: c_int = 2;
-    pub(crate) const SET_CTX_PARAMS: c_int = 5;
-    pub(crate) const SETTABLE_CTX_PARAMS: c_int = 6;
-    pub(crate) const DOES_SELECTION: c_int = 10;
-    pub(crate) const ENCODE: c_int = 11;
-    pub(crate) const IMPORT_OBJECT: c_int = 20;
-    pub(crate) const FREE_OBJECT: c_int = 21;
 }
 
 /// `OSSL_FUNC_DECODER_…`, and `OSSL_OBJECT_PKEY`.

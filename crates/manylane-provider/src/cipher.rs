@@ -19,7 +19,7 @@ use crate::{
     abi::{Algorithm, Dispatch, Param, cipher as id, described},
     core::Core,
     entry::{self, Context, bytes, entries, room, set_len, with},
-    failure::Failure,
+    failure::{Failure, Reason},
     params::{Asked, Params},
 };
 
@@ -37,6 +37,9 @@ trait Cipher: Context + Clone {
     const HAS_OWN_IV: bool;
 
     fn new(core: Core) -> Self;
+
+    /// Says what the next message is for, as parameters of its init may depend on that.
+    fn turn(&mut self, _direction: Direction) {}
 
     /// Begins a message; a key or an IV that is not given is the last one.
     fn init(
@@ -63,6 +66,10 @@ trait Cipher: Context + Clone {
     fn set(&mut self, params: Params<'_>) -> Result<(), Failure>;
 
     fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure>;
+
+    /// The IV that was set, or as it is now, if there is one. OpenSSL may give its address to its caller, who may write another
+    /// IV there (`EVP_CIPHER_CTX_iv_noconst`), so it is a part of the context.
+    fn iv(&mut self, is_updated: bool) -> Option<&mut [u8]>;
 }
 
 entries! {
@@ -182,7 +189,16 @@ entries! {
         unsafe {
             with(context, |cipher: &mut C| {
                 let mut asked = Asked::new(list);
+                // What of TLS 1.2's records and of random keys is not here must not seem to have been done.
+                if UNKNOWN_RESULTS.iter().any(|name| asked.has(name)) {
+                    return Err(Reason::Unsupported.into());
+                }
                 asked.number(c"keylen", C::KEY_LEN as u64)?;
+                for (name, is_updated) in [(c"iv", false), (c"updated-iv", true)] {
+                    if asked.has(name) {
+                        asked.held(name, cipher.iv(is_updated).ok_or(Reason::IvMissing)?)?;
+                    }
+                }
                 cipher.get(&mut asked)
             })
         }
@@ -231,14 +247,32 @@ unsafe fn init<C: Cipher>(
             false => bytes(data, len).map(Some),
         };
         with(context, |cipher: &mut C| {
-            let params = Params::new(params);
-            set(cipher, params)?;
+            cipher.turn(direction);
+            set(cipher, Params::new(params))?;
             cipher.init(direction, given(key)?, given(iv)?)
         })
     }
 }
 
+/// Parameters of OpenSSL's ciphers that would have to change what these do, and those that would have to be answered.
+/// libcrypto takes it for done if one is ignored: records would then go out without a tag, or under an IV that was used.
+const UNKNOWN_SETTINGS: [&CStr; 9] = [
+    c"tlsaad",
+    c"tlsivfixed",
+    c"tlsivinv",
+    c"tls-version",
+    c"tls-mac-size",
+    c"tls1multi_maxsndfrag",
+    c"tls1multi_aad",
+    c"cts_mode",
+    c"use-bits",
+];
+const UNKNOWN_RESULTS: [&CStr; 4] = [c"tlsaadpad", c"tlsivgen", c"tls-mac", c"randkey"];
+
 fn set<C: Cipher>(cipher: &mut C, params: Params<'_>) -> Result<(), Failure> {
+    if UNKNOWN_SETTINGS.iter().any(|name| params.has(name)) {
+        return Err(Reason::Unsupported.into());
+    }
     if params.number(c"keylen")?.is_some_and(|len| len != C::KEY_LEN as u64) {
         return Err(manylane::Error::KeyLength.into());
     }

@@ -1,4 +1,4 @@
-//! What OpenSSL's core offers a provider: its list of errors, and reading and writing by BIOs.
+//! What OpenSSL's core offers a provider: its list of errors, and reading from BIOs.
 #![allow(unsafe_code, reason = "the core's functions are called by their addresses")]
 
 use std::{
@@ -11,14 +11,13 @@ use zeroize::Zeroizing;
 
 use crate::{
     abi::{self, Bio, Dispatch, Handle, Param, PasswordCallback},
-    failure::{Failure, Reason},
+    failure::Failure,
 };
 
 type GetParams = unsafe extern "C" fn(*const Handle, *mut Param) -> c_int;
 type NewError = unsafe extern "C" fn(*const Handle);
 type VsetError = unsafe extern "C" fn(*const Handle, u32, *const c_char, *mut c_void);
 type ReadEx = unsafe extern "C" fn(*mut Bio, *mut c_void, usize, *mut usize) -> c_int;
-type WriteEx = unsafe extern "C" fn(*mut Bio, *const c_void, usize, *mut usize) -> c_int;
 
 /// The core's functions that are used, for one library context.
 pub(crate) struct Upcalls {
@@ -28,12 +27,17 @@ pub(crate) struct Upcalls {
     new_error: Option<NewError>,
     vset_error: Option<VsetError>,
     read_ex: Option<ReadEx>,
-    write_ex: Option<WriteEx>,
 }
 
 /// The provider in one library context. OpenSSL tears it down only when no method of it, and so no context or key, is left.
 #[derive(Clone, Copy)]
 pub(crate) struct Core(NonNull<Upcalls>);
+
+// SAFETY: nothing changes the table once it is made, and the core's functions may be called by any thread. Keys have this in
+// them, which threads share.
+unsafe impl Send for Core {}
+// SAFETY: as above.
+unsafe impl Sync for Core {}
 
 /// Room for the longest password that is asked for.
 const MAX_PASSWORD_LEN: usize = 1024;
@@ -50,7 +54,6 @@ impl Core {
             new_error: None,
             vset_error: None,
             read_ex: None,
-            write_ex: None,
         };
         // SAFETY: up to the zero there are entries, and each number says which type its function has.
         unsafe {
@@ -73,10 +76,6 @@ impl Core {
                     }
                     abi::core::BIO_READ_EX => {
                         upcalls.read_ex = mem::transmute::<*const c_void, Option<ReadEx>>(function);
-                    }
-                    abi::core::BIO_WRITE_EX => {
-                        upcalls.write_ex =
-                            mem::transmute::<*const c_void, Option<WriteEx>>(function);
                     }
                     _ => {}
                 }
@@ -165,24 +164,6 @@ impl Core {
             count += read;
         }
         count
-    }
-
-    /// Writes all of `data`.
-    ///
-    /// # Safety
-    /// `bio` is the core's.
-    pub(crate) unsafe fn write(self, bio: *mut Bio, mut data: &[u8]) -> Result<(), Failure> {
-        let write_ex = self.upcalls().write_ex.ok_or(Reason::Bio)?;
-        while !data.is_empty() {
-            let mut written = 0;
-            // SAFETY: the function is the core's, and there are as many bytes as it is told.
-            let done = unsafe { write_ex(bio, data.as_ptr().cast(), data.len(), &mut written) };
-            if done != 1 || written == 0 {
-                return Err(Reason::Bio.into());
-            }
-            data = data.get(written..).ok_or(Reason::Bio)?;
-        }
-        Ok(())
     }
 }
 

@@ -3,10 +3,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 
-use manylane::{
-    Error,
-    sm2::{PublicKey, SecretKey},
-};
+use manylane::sm2::{PublicKey, SecretKey};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -15,7 +12,6 @@ use crate::{
         keymgmt::{KEYPAIR, PARAMETERS, PRIVATE_KEY, PUBLIC_KEY},
     },
     core::{Core, Passwords},
-    encoder::has,
     entry::{self, Context, entries, with},
     failure::{Failure, Reason},
     key::{self, Key},
@@ -34,11 +30,33 @@ const MAX_LEN: usize = 1 << 16;
 /// The curve's name within `ECPrivateKey`: a key without it may be on any curve.
 const NAMED_CURVE: [u8; 12] = *b"\xa0\x0a\x06\x08\x2a\x81\x1c\xcf\x55\x01\x82\x2d";
 
+/// What `EncryptedPrivateKeyInfo` begins with after its own and its algorithm's headers: the name of PBES2.
+const PBES2: [u8; 11] = *b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x05\x0d";
+
 /// What the names of functions with SM3 begin with, HMAC's among them.
 const SM3_FUNCTIONS: [u8; 8] = *b"\x2a\x81\x1c\xcf\x55\x01\x83\x11";
 
 fn has_bytes(der: &[u8], bytes: &[u8]) -> bool {
     der.windows(bytes.len()).any(|window| window == bytes)
+}
+
+/// What follows the header of a SEQUENCE, and what is left behind its end.
+fn split(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (head, len) = match der {
+        [0x30, len @ ..=0x7f, ..] => (2, usize::from(*len)),
+        [0x30, 0x81, len, ..] => (3, usize::from(*len)),
+        [0x30, 0x82, high, low, ..] => (4, usize::from(*high) << 8 | usize::from(*low)),
+        _ => return None,
+    };
+    der[head..].split_at_checked(len)
+}
+
+/// Whether a key is encrypted in a way that the default provider cannot open: under a password that goes through SM3.
+fn is_for_us(der: &[u8]) -> bool {
+    let algorithm = split(der).and_then(|(content, _)| split(content));
+    algorithm.is_some_and(|(algorithm, _)| {
+        algorithm.starts_with(&PBES2) && has_bytes(algorithm, &SM3_FUNCTIONS)
+    })
 }
 
 /// A file that is read.
@@ -96,44 +114,46 @@ impl Reader {
         der: &[u8],
         passwords: Passwords,
     ) -> Result<Option<Key>, Failure> {
-        let secret = match FORM {
-            SPKI => {
-                return match PublicKey::from_spki_der(der) {
-                    Ok(public) => Ok(Some(Key::of_public(self.core, public))),
-                    Err(error) => other(error),
-                };
-            }
-            SEC1 if !has_bytes(der, &NAMED_CURVE) => return Ok(None),
-            SEC1 => SecretKey::from_sec1_der(der),
+        let of_secret = |secret| Key::of_secret(self.core, secret);
+        // What cannot be read here may be another's, or one that OpenSSL reads all the same, as of points in the hybrid form. The
+        // default provider is asked next, and says what is wrong if it is.
+        Ok(match FORM {
+            SPKI => public(self.core, der),
+            SEC1 if !has_bytes(der, &NAMED_CURVE) => None,
+            SEC1 => SecretKey::from_sec1_der(der).ok().map(of_secret),
             // The default provider opens all others, asks for a password to that end, and leaves us what is inside.
-            ENCRYPTED_PKCS8 if !has_bytes(der, &SM3_FUNCTIONS) => return Ok(None),
+            ENCRYPTED_PKCS8 if !is_for_us(der) => None,
             ENCRYPTED_PKCS8 => {
                 // SAFETY: as the caller says.
                 let password = unsafe { passwords.ask() }.ok_or(Reason::Password)?;
-                SecretKey::from_encrypted_pkcs8_der(der, &password)
+                Some(of_secret(SecretKey::from_encrypted_pkcs8_der(der, &password)?))
             }
-            _ => SecretKey::from_pkcs8_der(der),
-        };
-        match secret {
-            Ok(secret) => Ok(Some(Key::of_secret(self.core, secret))),
-            Err(error) => other(error),
-        }
+            _ => SecretKey::from_pkcs8_der(der).ok().map(of_secret),
+        })
     }
 }
 
-/// What is no key of ours in this form may be another's; what is one but a bad one is an error.
-fn other(error: Error) -> Result<Option<Key>, Failure> {
-    match error {
-        Error::Encoding(_) => Ok(None),
-        error => Err(error.into()),
-    }
+/// A public key. Its point ends the file, and is written again in the form that it has there.
+fn public(core: Core, der: &[u8]) -> Option<Key> {
+    let public = PublicKey::from_spki_der(der).ok()?;
+    let bytes = [65, 33].into_iter().find_map(|len| {
+        let (before, point) = der.split_at_checked(der.len().checked_sub(len)?)?;
+        (before.ends_with(&[len as u8 + 1, 0]) && key::point(point).ok()? == public).then_some(point)
+    })?;
+    Some(Key::of_public(core, public).in_form_of(bytes))
+}
+
+/// Whether a form has what is asked for, as OpenSSL decides: by the most that is asked for.
+fn has(parts: c_int, selection: c_int) -> bool {
+    let asked =
+        [PRIVATE_KEY, PUBLIC_KEY, PARAMETERS].into_iter().find(|part| selection & part != 0);
+    asked.is_none_or(|part| parts & part != 0)
 }
 
 /// What of a key a form has.
 const fn parts(form: u8) -> c_int {
     match form {
         SPKI => PUBLIC_KEY,
-        SEC1 => PRIVATE_KEY | PARAMETERS,
         _ => PRIVATE_KEY,
     }
 }
@@ -159,7 +179,7 @@ entries! {
     fn decode[const FORM: u8](
         context: *mut c_void,
         file: *mut Bio,
-        _selection: c_int,
+        selection: c_int,
         callback: Option<Callback>,
         argument: *mut c_void,
         password_callback: Option<PasswordCallback>,
@@ -174,6 +194,9 @@ entries! {
                 let (Some(der), Some(callback)) = (reader.sequence(file), callback) else {
                     return Ok(());
                 };
+                if !has(parts(FORM), selection) {
+                    return Ok(());
+                }
                 let Some(key) = reader.key::<FORM>(&der, passwords)? else { return Ok(()) };
                 let mut built = Built::default();
                 built.integer(c"type", id::OBJECT_PKEY);

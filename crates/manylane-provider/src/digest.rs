@@ -99,6 +99,8 @@ struct Message<F> {
     function: F,
     /// Bytes of the digest.
     len: usize,
+    /// Whether that was set.
+    has_own_len: bool,
     /// What is squeezed, once that has begun.
     output: Option<XofOutput>,
 }
@@ -120,6 +122,7 @@ impl<F: Function> Message<F> {
             && F::IS_XOF
         {
             self.len = usize::try_from(len).map_err(|_| Reason::Parameter)?;
+            self.has_own_len = true;
         }
         Ok(())
     }
@@ -130,6 +133,15 @@ impl<F: Function> Message<F> {
         }
         self.function.update(data);
         Ok(())
+    }
+
+    /// How much room there is where OpenSSL says `size`. 3.0's `EVP_DigestFinal_ex` says the function's length whatever
+    /// was set; its caller has set a length, and room for that.
+    fn room(&self, size: usize) -> usize {
+        match F::IS_XOF && self.has_own_len && size == F::LEN && self.core.version() < 4 {
+            true => self.len,
+            false => size,
+        }
     }
 
     /// Writes the digest, and begins again.
@@ -155,7 +167,7 @@ entries! {
     fn new[F: Function](context: *mut c_void) -> *mut c_void {
         // SAFETY: it is the provider's context.
         match unsafe { Core::from_raw(context) } {
-            Some(core) => entry::give(Message { core, function: F::default(), len: F::LEN, output: None }),
+            Some(core) => entry::give(Message { core, function: F::default(), len: F::LEN, has_own_len: false, output: None }),
             None => std::ptr::null_mut(),
         }
     }
@@ -189,7 +201,7 @@ entries! {
         // SAFETY: the context is from `new` or `dup`; there is so much room, and a place for the length.
         unsafe {
             with(context, |message: &mut Message<F>| {
-                set_len(len, message.finish(room(out, size))?);
+                set_len(len, message.finish(room(out, message.room(size)))?);
                 Ok(())
             })
         }

@@ -87,7 +87,8 @@ pub(crate) unsafe fn copy<T: Context + Clone>(context: *const c_void) -> *mut c_
 /// Works on a context: 1 if that is done; a failure goes on OpenSSL's list of errors.
 ///
 /// # Safety
-/// The address is null, or from [`give`] with the same type, and no other thread uses it, as OpenSSL demands of its callers.
+/// The address is null, or from [`give`] with the same type, and no other thread uses it, as OpenSSL demands of its callers
+/// for contexts, and for keys that are changed.
 pub(crate) unsafe fn with<T: Context>(
     context: *mut c_void,
     work: impl FnOnce(&mut T) -> Result<(), Failure>,
@@ -102,7 +103,7 @@ pub(crate) unsafe fn with<T: Context>(
 ///
 /// # Safety
 /// The address is null, or from [`give`] with the same type, and nobody changes it meanwhile.
-pub(crate) unsafe fn with_shared<T: Context>(
+pub(crate) unsafe fn with_shared<T: Context + Sync>(
     context: *const c_void,
     work: impl FnOnce(&T) -> Result<(), Failure>,
 ) -> c_int {

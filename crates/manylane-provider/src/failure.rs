@@ -61,18 +61,19 @@ reasons! {
     Finished = 107, "the message has been finished: set an IV first";
     Order = 108, "associated data after data, or a length that came too late";
     Digest = 109, "SM2 signatures here are with SM3 only";
-    DigestLength = 110, "a digest to be signed has at most 32 bytes";
+    DigestLength = 110, "a digest to be signed or verified has 32 bytes";
     SecretMissing = 111, "the key is not a secret key";
     PublicMissing = 112, "the key has no public key";
     PeerMissing = 113, "the other side's public key has not been set";
     Group = 114, "the group is not SM2";
-    Cipher = 115, "keys are encrypted with SM4-CBC, AES-128-CBC or AES-256-CBC only";
     Password = 116, "no password was given";
-    Bio = 117, "reading or writing failed";
     LateIdentifier = 118, "the identifier must be set before data";
     Kdf = 119, "key exchange has no key derivation function here";
     Late = 120, "the output has begun";
     Length = 121, "a length that no memory has";
+    Unsupported = 122, "this provider has no such setting";
+    Memory = 123, "there is not enough memory for the associated data";
+    Form = 124, "no such form of points or curves";
 }
 
 /// Texts of the library's errors, by their numbers; what differs from case to case is added to each.

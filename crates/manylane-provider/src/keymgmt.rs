@@ -10,7 +10,7 @@ use crate::{
     core::Core,
     entry::{self, Context, entries, with, with_shared},
     failure::{Failure, Reason},
-    key::{self, Key, check_group},
+    key::{self, Key, Style, check_group},
     params::{Asked, Params},
 };
 
@@ -18,12 +18,45 @@ use crate::{
 struct Generation {
     core: Core,
     selection: c_int,
+    style: Style,
+}
+
+impl Generation {
+    fn set(&mut self, params: Params<'_>) -> Result<(), Failure> {
+        check_group(params)?;
+        self.style.set(params)
+    }
 }
 
 impl Context for Generation {
     fn core(&self) -> Core {
         self.core
     }
+}
+
+/// The curve's numbers (GB/T 32918.5-2017, clause 3): p, a, b and n; and its generator's coordinates.
+const P: [u8; 32] = hex(b"FFFFFFFEFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF00000000FFFFFFFFFFFFFFFF");
+const A: [u8; 32] = hex(b"FFFFFFFEFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF00000000FFFFFFFFFFFFFFFC");
+const B: [u8; 32] = hex(b"28E9FA9E9D9F5E344D5A9E4BCF6509A7F39789F515AB8F92DDBCBD414D940E93");
+const N: [u8; 32] = hex(b"FFFFFFFEFFFFFFFFFFFFFFFFFFFFFFFF7203DF6B21C6052B53BBF40939D54123");
+const G: [[u8; 32]; 2] = [
+    hex(b"32C4AE2C1F1981195F9904466A39C9948FE30BBFF2660BE1715A4589334C74C7"),
+    hex(b"BC3736A2F4F6779C59BDCEE36B692153D0A9877CC62A474002DF32E52139F0A0"),
+];
+
+const fn hex(digits: &[u8; 64]) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut i = 0;
+    while i < 64 {
+        let digit = match digits[i] {
+            digit @ b'0'..=b'9' => digit - b'0',
+            digit @ b'A'..=b'F' => digit - b'A' + 10,
+            _ => panic!("no digit"),
+        };
+        bytes[i / 2] = bytes[i / 2] << 4 | digit;
+        i += 1;
+    }
+    bytes
 }
 
 /// Tells what is asked of a key.
@@ -34,13 +67,21 @@ fn tell(key: &Key, mut asked: Asked<'_>) -> Result<(), Failure> {
     asked.number(c"max-size", 72)?;
     asked.text(c"default-digest", c"SM3")?;
     asked.text(c"group", key::NAME)?;
-    asked.text(c"encoding", c"named_curve")?;
-    asked.text(c"point-format", c"uncompressed")?;
+    asked.text(c"encoding", key.style.encoding_name())?;
+    asked.text(c"point-format", key.style.form_name())?;
     asked.text(c"field-type", c"prime-field")?;
+    for (name, number) in [(c"p", &P), (c"a", &A), (c"b", &B), (c"order", &N)] {
+        asked.big_number(name, number)?;
+    }
+    asked.big_number(c"cofactor", &[1])?;
+    if asked.has(c"generator") {
+        let generator = key::point(&[&[0x04][..], &G[0], &G[1]].concat())?;
+        asked.octets(c"generator", &key.style.point(&generator))?;
+    }
     asked.number(c"decoded-from-explicit", 0)?;
     if let Ok(public) = key.public() {
         let point = public.to_sec1_bytes();
-        asked.octets(c"pub", &point)?;
+        asked.octets(c"pub", &key.style.point(public))?;
         asked.octets(c"encoded-pub-key", &point)?;
         asked.big_number(c"qx", &point[1..33])?;
         asked.big_number(c"qy", &point[33..])?;
@@ -79,8 +120,9 @@ entries! {
         // SAFETY: it is the provider's context; the list has an end.
         let (core, params) = unsafe { (Core::from_raw(context), Params::new(params)) };
         let Some(core) = core else { return std::ptr::null_mut() };
-        match core.report(check_group(params).map(|_| ())) {
-            1 => entry::give(Generation { core, selection }),
+        let mut generation = Generation { core, selection, style: Style::default() };
+        match core.report(generation.set(params)) {
+            1 => entry::give(generation),
             _ => std::ptr::null_mut(),
         }
     }
@@ -92,11 +134,11 @@ entries! {
 
     fn gen_set_params(generation: *mut c_void, params: *const Param) -> c_int {
         // SAFETY: it is from `gen_init`; the list has an end.
-        unsafe { with(generation, |_: &mut Generation| check_group(Params::new(params)).map(|_| ())) }
+        unsafe { with(generation, |generation: &mut Generation| generation.set(Params::new(params))) }
     }
 
     fn gen_settable_params(_generation: *mut c_void, _provider: *mut c_void) -> *const Param {
-        described![c"group": TEXT, c"encoding": TEXT]
+        described![c"group": TEXT, c"encoding": TEXT, c"point-format": TEXT]
     }
 
     fn generate(generation: *mut c_void, _callback: Option<Callback>, _argument: *mut c_void) -> *mut c_void {
@@ -104,10 +146,12 @@ entries! {
         // SAFETY: it is from `gen_init`.
         unsafe {
             with(generation, |generation: &mut Generation| {
-                key = entry::give(match generation.selection & id::KEYPAIR {
+                let mut made = match generation.selection & id::KEYPAIR {
                     0 => Key::empty(generation.core),
                     _ => Key::of_secret(generation.core, SecretKey::generate()?),
-                });
+                };
+                made.style = generation.style;
+                key = entry::give(made);
                 Ok(())
             });
         }
@@ -138,21 +182,29 @@ entries! {
             c"group": TEXT, c"encoding": TEXT, c"point-format": TEXT, c"field-type": TEXT,
             c"decoded-from-explicit": INTEGER, c"pub": OCTETS, c"encoded-pub-key": OCTETS,
             c"qx": UNSIGNED, c"qy": UNSIGNED, c"priv": UNSIGNED,
+            c"p": UNSIGNED, c"a": UNSIGNED, c"b": UNSIGNED, c"generator": OCTETS, c"order": UNSIGNED,
+            c"cofactor": UNSIGNED,
         ]
     }
 
     fn set_params(key: *mut c_void, params: *const Param) -> c_int {
         // SAFETY: it is a key; the list has an end.
         unsafe {
-            with(key, |key: &mut Key| match Params::new(params).octets(c"encoded-pub-key")? {
-                Some(point) => key.set_public(point),
-                None => Ok(()),
+            with(key, |key: &mut Key| {
+                let params = Params::new(params);
+                key.style.set(params)?;
+                match params.octets(c"encoded-pub-key")? {
+                    Some(point) => key.set_public(point),
+                    None => Ok(()),
+                }
             })
         }
     }
 
     fn settable_params(_context: *mut c_void) -> *const Param {
-        described![c"encoded-pub-key": OCTETS]
+        described![
+            c"encoded-pub-key": OCTETS, c"point-format": TEXT, c"encoding": TEXT, c"include-public": INTEGER,
+        ]
     }
 
     fn query_operation_name(id: c_int) -> *const c_char {
@@ -209,9 +261,14 @@ entries! {
     fn types(selection: c_int) -> *const Param {
         let (group, keys) = (selection & id::PARAMETERS != 0, selection & id::KEYPAIR != 0);
         match (group, keys, selection & id::PRIVATE_KEY != 0) {
-            (true, true, true) => described![c"group": TEXT, c"pub": OCTETS, c"priv": UNSIGNED],
-            (true, true, false) => described![c"group": TEXT, c"pub": OCTETS],
-            (true, false, _) => described![c"group": TEXT],
+            (true, true, true) => described![
+                c"group": TEXT, c"encoding": TEXT, c"point-format": TEXT, c"include-public": INTEGER,
+                c"pub": OCTETS, c"priv": UNSIGNED,
+            ],
+            (true, true, false) => described![
+                c"group": TEXT, c"encoding": TEXT, c"point-format": TEXT, c"pub": OCTETS,
+            ],
+            (true, false, _) => described![c"group": TEXT, c"encoding": TEXT, c"point-format": TEXT],
             (false, true, true) => described![c"pub": OCTETS, c"priv": UNSIGNED],
             (false, true, false) => described![c"pub": OCTETS],
             (false, false, _) => std::ptr::null(),

@@ -7,11 +7,12 @@
 //! | `cipher.rs` | SM4 and AES: modes that hide, and with a tag |
 //! | `keymgmt.rs`, `key.rs` | SM2 keys |
 //! | `signature.rs`, `asym_cipher.rs`, `keyexch.rs` | what is done with them |
-//! | `encoder.rs`, `decoder.rs` | their files |
+//! | `decoder.rs` | their files, which the default provider's encoders write |
 //! | `entry.rs`, `core.rs`, `params.rs`, `abi.rs` | the boundary: guards, calls of the core, parameters, OpenSSL's numbers |
 //!
 //! Nothing of libcrypto is linked: what is needed of it comes by the table that `OSSL_provider_init` is given. There are no
-//! threads and no global state, so providers can be unloaded, and processes can fork, at any time.
+//! threads. What the library keeps for the process is which code is best for the processor, which is found out when the provider
+//! is loaded. So providers can be unloaded, and processes can fork, at any time.
 
 mod abi;
 mod asym_cipher;
@@ -19,7 +20,6 @@ mod cipher;
 mod core;
 mod decoder;
 mod digest;
-mod encoder;
 mod entry;
 mod failure;
 mod key;

@@ -204,7 +204,16 @@ impl<'a> Asked<'a> {
         let Some(param) = self.find(name) else { return Ok(()) };
         match param.data_type {
             OCTETS => answer(param, bytes),
-            OCTETS_PTR => answer_address(param, bytes),
+            _ => Err(Reason::Parameter.into()),
+        }
+    }
+
+    /// Answers with bytes, or with their address, by which the caller may also write: they must be the context's.
+    pub(crate) fn held(&mut self, name: &CStr, bytes: &mut [u8]) -> Result<(), Failure> {
+        let Some(param) = self.find(name) else { return Ok(()) };
+        match param.data_type {
+            OCTETS => answer(param, bytes),
+            OCTETS_PTR => answer_address(param, bytes.as_mut_ptr(), bytes.len()),
             _ => Err(Reason::Parameter.into()),
         }
     }
@@ -225,7 +234,7 @@ impl<'a> Asked<'a> {
                 Ok(())
             }
             TEXT => answer(param, bytes),
-            TEXT_PTR => answer_address(param, bytes),
+            TEXT_PTR => answer_address(param, bytes.as_ptr(), bytes.len()),
             _ => Err(Reason::Parameter.into()),
         }
     }
@@ -270,11 +279,11 @@ fn answer(param: &mut Param, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// Writes the address of bytes that live on: static ones, or a context's.
-fn answer_address(param: &mut Param, bytes: &[u8]) -> Result<(), Failure> {
-    param.return_size = bytes.len();
+fn answer_address(param: &mut Param, bytes: *const u8, len: usize) -> Result<(), Failure> {
+    param.return_size = len;
     if !param.data.is_null() {
         // SAFETY: parameters of this type have room for an address.
-        unsafe { param.data.cast::<*const u8>().write(bytes.as_ptr()) };
+        unsafe { param.data.cast::<*const u8>().write(bytes) };
     }
     Ok(())
 }

@@ -3,11 +3,18 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use manylane::{
+    block::any::{self, AnyCipher},
+    sha3::{ExtendableOutput as _, Sha3_256, Shake128},
+    sm2::SecretKey,
+    sm3::{Digest as _, Sm3},
+};
+
 use crate::{
     abi::{Algorithm, Callback, Dispatch, Handle, Item, Param, described, operation, provider},
     asym_cipher, cipher,
     core::Core,
-    decoder, digest, encoder,
+    decoder, digest,
     entry::{entries, guarded},
     failure::STRINGS,
     keyexch, keymgmt,
@@ -39,6 +46,7 @@ pub unsafe extern "C" fn OSSL_provider_init(
         if from_core.is_null() || to_core.is_null() || context.is_null() {
             return 0;
         }
+        settle();
         // SAFETY: as the caller says.
         unsafe {
             let core = Core::new(handle.cast::<Handle>(), from_core);
@@ -47,6 +55,18 @@ pub unsafe extern "C" fn OSSL_provider_init(
         }
         1
     })
+}
+
+/// Makes the library find out what is best on this processor. A process that forks while another of its threads does
+/// that leaves its child waiting for it.
+fn settle() {
+    let _ = Sm3::digest(b"");
+    let _ = (Sha3_256::digest(b""), Shake128::default().finalize_xof());
+    // A key of which the public half is known to all.
+    let mut one = [0; 32];
+    one[31] = 1;
+    let _ = SecretKey::from_bytes(&one);
+    let _ = AnyCipher::new(any::Algorithm::Sm4, &[0; 16]);
 }
 
 /// SM2 signatures in TLS 1.3 (RFC 8998), as libssl wants to know them.
@@ -113,7 +133,6 @@ entries! {
             operation::KEYEXCH => &keyexch::ALGORITHMS,
             operation::SIGNATURE => &signature::ALGORITHMS,
             operation::ASYM_CIPHER => &asym_cipher::ALGORITHMS,
-            operation::ENCODER => &encoder::ALGORITHMS,
             operation::DECODER => &decoder::ALGORITHMS,
             _ => return std::ptr::null(),
         };

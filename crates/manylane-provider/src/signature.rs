@@ -68,10 +68,15 @@ impl Operation {
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Failure> {
-        if let Some(identifier) = params.octets(c"distid")? {
+        if let Some((_, identifier)) = params.octets_len(c"distid")? {
             if self.hasher.is_some() {
                 return Err(Reason::LateIdentifier.into());
             }
+            let Some(identifier) = identifier.or((self.core.version() < 4).then_some(&[])) else {
+                // OpenSSL 4 says so that the default is to be taken again.
+                self.identifier = None;
+                return Ok(());
+            };
             if identifier.len() > MAX_ID_LEN {
                 return Err(Error::IdLength(identifier.len()).into());
             }
@@ -121,18 +126,19 @@ impl Operation {
         Ok(signature.len())
     }
 
-    fn verify(&self, digest: &[u8], signature: &[u8]) -> Result<(), Failure> {
+    /// Whether it is the signature. That it is not is no error: on OpenSSL's list there is only what is no signature at all.
+    fn verify(&self, digest: &[u8], signature: &[u8]) -> Result<bool, Failure> {
         let signature = Signature::from_der(signature)?;
-        Ok(self.key()?.public()?.verify_digest(&number(digest)?, &signature)?)
+        match self.key()?.public()?.verify_digest(&number(digest)?, &signature) {
+            Err(Error::Signature) => Ok(false),
+            done => Ok(done.map(|()| true)?),
+        }
     }
 }
 
-/// e: a digest that is shorter than SM3's is a smaller number, as in OpenSSL.
+/// e: all of a digest with SM3, as OpenSSL demands.
 fn number(digest: &[u8]) -> Result<[u8; 32], Failure> {
-    let mut number = [0; 32];
-    let start = 32usize.checked_sub(digest.len()).ok_or(Reason::DigestLength)?;
-    number[start..].copy_from_slice(digest);
-    Ok(number)
+    Ok(*digest.as_array().ok_or(Reason::DigestLength)?)
 }
 
 /// There are signatures with SM3 only, whether it is named or not.
@@ -160,6 +166,25 @@ unsafe fn start(
             operation.start(key.cast::<Key>().as_ref(), signs, Params::new(params))
         })
     }
+}
+
+/// Verifies: 1 if it is the signature.
+///
+/// # Safety
+/// The context is null or from `new` or `dup`.
+unsafe fn verify_with(
+    context: *mut c_void,
+    verify: impl FnOnce(&mut Operation) -> Result<bool, Failure>,
+) -> c_int {
+    let mut is_valid = false;
+    // SAFETY: as the caller says.
+    let done = unsafe {
+        with(context, |operation: &mut Operation| {
+            is_valid = verify(operation)?;
+            Ok(())
+        })
+    };
+    done & c_int::from(is_valid)
 }
 
 /// Makes a signature of the digest that `digest` gives, or says how long one can be.
@@ -263,7 +288,7 @@ entries! {
     ) -> c_int {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data.
         unsafe {
-            with(context, |operation: &mut Operation| {
+            verify_with(context, |operation| {
                 operation.verify(bytes(digest, digest_len)?, bytes(signature, len)?)
             })
         }
@@ -299,7 +324,7 @@ entries! {
     fn digest_verify_final(context: *mut c_void, signature: *const u8, len: usize) -> c_int {
         // SAFETY: the context is from `new` or `dup`, and so long the signature is.
         unsafe {
-            with(context, |operation: &mut Operation| {
+            verify_with(context, |operation| {
                 let digest = operation.digest()?;
                 operation.verify(&digest, bytes(signature, len)?)
             })
@@ -315,7 +340,7 @@ entries! {
     ) -> c_int {
         // SAFETY: the context is from `new` or `dup`; lengths are those of the data.
         unsafe {
-            with(context, |operation: &mut Operation| {
+            verify_with(context, |operation| {
                 operation.update(bytes(data, data_len)?)?;
                 let digest = operation.digest()?;
                 operation.verify(&digest, bytes(signature, len)?)

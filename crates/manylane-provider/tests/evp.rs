@@ -105,6 +105,35 @@ fn contexts_digests_and_keys() {
 }
 
 #[test]
+fn corners() {
+    const TESTS: [&str; 10] = [
+        "ivs",
+        "failures",
+        "settings",
+        "tags",
+        "finals",
+        "digests",
+        "signatures",
+        "encryption",
+        "keys",
+        "passwords",
+    ];
+    let place = Place::new();
+    let program = place.compile("corners.c");
+    let said = run(place.command(Side::Ours, &program).args(TESTS), "");
+    assert!(said.lines().eq(TESTS), "{said}");
+    #[cfg(target_arch = "x86_64")]
+    run(
+        place
+            .command(Side::Ours, "valgrind")
+            .args(["--quiet", "--error-exitcode=9"])
+            .arg(&program)
+            .args(["ivs", "failures", "settings", "tags", "finals"]),
+        "",
+    );
+}
+
+#[test]
 #[ignore = "needs OpenSSL 4, which `cargo xtask provider --newer` builds"]
 fn tagged_modes_against_openssls_own() {
     assert!(support::newer().is_some(), "MANYLANE_OPENSSL says where it is");

@@ -16,21 +16,27 @@ use crate::{
     params::{Asked, Params},
 };
 
+const MAX_NONCE_LEN: usize = 13;
+
 /// A message under way.
 #[derive(Clone)]
 pub(super) struct Ccm {
     core: Core,
     cipher: Option<AnyCipher>,
     direction: Direction,
+    nonce: [u8; MAX_NONCE_LEN],
     nonce_len: usize,
-    /// The nonce, until a message has used it.
-    nonce: Option<Vec<u8>>,
+    /// Whether there is a nonce, and whether a message has used it.
+    has_nonce: bool,
+    is_used: bool,
     aad: Vec<u8>,
     /// How long the message is going to be, if that was said.
     message_len: Option<usize>,
     tag_len: usize,
-    /// What is expected, or what came out.
-    tag: Option<Block>,
+    /// The tag that a message to be decrypted should have.
+    expected: Option<Block>,
+    /// The tag of the message that has been encrypted.
+    computed: Option<Block>,
 }
 
 impl Context for Ccm {
@@ -42,7 +48,7 @@ impl Context for Ccm {
 impl Ccm {
     fn message(&mut self, data: Data<'_>) -> Result<(), Failure> {
         let cipher = self.cipher.clone().ok_or(Reason::KeyMissing)?;
-        let nonce = self.nonce.as_ref().ok_or(Reason::IvMissing)?;
+        let nonce = &self.nonce[..self.nonce_len];
         if self.message_len.is_some_and(|len| len != data.len()) {
             return Err(
                 Error::DataLength("CCM takes a message whole, of the length that was set").into()
@@ -53,18 +59,22 @@ impl Ccm {
         let _ = ccm.encryptor(nonce, &self.aad, data.len() as u64)?;
         match self.direction {
             Direction::Encrypt => {
-                let data = data.moved()?;
-                let tag = ccm.encrypt_detached(nonce, &self.aad, data)?;
-                let mut bytes = [0; 16];
-                bytes[..self.tag_len].copy_from_slice(tag.as_ref());
-                self.tag = Some(bytes);
+                let mut computed = [0; 16];
+                data.through(|data| {
+                    let tag = ccm.encrypt_detached(nonce, &self.aad, data)?;
+                    computed[..self.tag_len].copy_from_slice(tag.as_ref());
+                    Ok(())
+                })?;
+                self.computed = Some(computed);
             }
             Direction::Decrypt => {
-                let tag = self.tag.take().ok_or(Reason::TagMissing)?;
-                ccm.decrypt_detached(nonce, &self.aad, data.moved()?, &tag[..self.tag_len])?;
+                let tag = self.expected.take().ok_or(Reason::TagMissing)?;
+                data.through(|data| {
+                    Ok(ccm.decrypt_detached(nonce, &self.aad, data, &tag[..self.tag_len])?)
+                })?;
             }
         }
-        self.nonce = None;
+        self.is_used = true;
         self.message_len = None;
         self.aad.clear();
         Ok(())
@@ -86,13 +96,20 @@ impl Cipher for Ccm {
             direction: Direction::Encrypt,
             // OpenSSL's contexts begin with the shortest, whatever they say of the cipher.
             nonce_len: 7,
-            nonce: None,
+            nonce: [0; MAX_NONCE_LEN],
+            has_nonce: false,
+            is_used: false,
             aad: Vec::new(),
             message_len: None,
             // OpenSSL's.
             tag_len: 12,
-            tag: None,
+            expected: None,
+            computed: None,
         }
+    }
+
+    fn turn(&mut self, direction: Direction) {
+        self.direction = direction;
     }
 
     fn init(
@@ -106,11 +123,15 @@ impl Cipher for Ccm {
             if nonce.len() != self.nonce_len {
                 return Err(Error::IvLength(nonce.len()).into());
             }
-            self.nonce = Some(nonce.to_vec());
+            self.nonce[..nonce.len()].copy_from_slice(nonce);
+            self.has_nonce = true;
+            self.is_used = false;
             self.message_len = None;
             self.aad.clear();
+            self.computed = None;
         }
         if let Some(key) = key {
+            self.computed = None;
             self.cipher = Some(AnyCipher::new(Algorithm::Sm4, key)?);
         }
         Ok(())
@@ -123,8 +144,11 @@ impl Cipher for Ccm {
         if self.cipher.is_none() {
             return Err(Reason::KeyMissing.into());
         }
-        if self.nonce.is_none() {
+        if !self.has_nonce {
             return Err(Reason::IvMissing.into());
+        }
+        if self.is_used {
+            return Err(Reason::Finished.into());
         }
         let len = data.len();
         if data.is_length() {
@@ -137,6 +161,7 @@ impl Cipher for Ccm {
             if self.message_len.is_none() && len != 0 {
                 return Err(Reason::Order.into());
             }
+            self.aad.try_reserve(len).map_err(|_| Reason::Memory)?;
             self.aad.extend_from_slice(data.input());
         } else {
             self.message(data)?;
@@ -163,16 +188,16 @@ impl Cipher for Ccm {
                 }
                 let mut bytes = [0; 16];
                 bytes[..len].copy_from_slice(tag);
-                self.tag = Some(bytes);
+                self.expected = Some(bytes);
             }
             self.tag_len = len;
         }
         if let Some(len) = params.number(c"ivlen")? {
-            let len = usize::try_from(len).ok().filter(|len| (7..=13).contains(len));
+            let len = usize::try_from(len).ok().filter(|len| (7..=MAX_NONCE_LEN).contains(len));
             let len = len.ok_or(Reason::Parameter)?;
             if len != self.nonce_len {
                 self.nonce_len = len;
-                self.nonce = None;
+                self.has_nonce = false;
             }
         }
         Ok(())
@@ -181,12 +206,14 @@ impl Cipher for Ccm {
     fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure> {
         asked.number(c"ivlen", self.nonce_len as u64)?;
         asked.number(c"taglen", self.tag_len as u64)?;
-        asked.octets(c"iv", self.nonce.as_deref().unwrap_or_default())?;
-        asked.octets(c"updated-iv", self.nonce.as_deref().unwrap_or_default())?;
         let Some(len) = asked.octets_room(c"tag") else { return Ok(()) };
-        match self.tag.filter(|_| self.direction == Direction::Encrypt && len == self.tag_len) {
+        match self.computed.filter(|_| self.direction == Direction::Encrypt && len == self.tag_len) {
             Some(tag) => asked.octets(c"tag", &tag[..len]),
             None => Err(Reason::TagMissing.into()),
         }
+    }
+
+    fn iv(&mut self, _is_updated: bool) -> Option<&mut [u8]> {
+        self.has_nonce.then_some(&mut self.nonce[..self.nonce_len])
     }
 }

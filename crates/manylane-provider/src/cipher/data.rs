@@ -46,6 +46,11 @@ impl<'a> Data<'a> {
         self.input.is_null() && self.out.is_null()
     }
 
+    /// Whether there is no input at all.
+    pub(super) fn has_no_input(&self) -> bool {
+        self.input.is_null()
+    }
+
     /// Whether there is no input where there should be: the end of the message.
     pub(super) fn is_end(&self) -> bool {
         self.input.is_null() && !self.out.is_null()
@@ -57,14 +62,36 @@ impl<'a> Data<'a> {
         unsafe { crate::entry::bytes(self.input, self.len) }.unwrap_or_default()
     }
 
-    /// The input, moved to where the output goes.
-    pub(super) fn moved(self) -> Result<&'a mut [u8], Failure> {
+    /// Moves the input to where the output goes, and works on it there; says how much it is.
+    ///
+    /// What can fail is best looked at before. If it fails yet, nothing that is still plaintext stays there, unless it was there.
+    pub(super) fn through(
+        self,
+        work: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+    ) -> Result<usize, Failure> {
         let len = self.len;
-        self.moved_after(&[], len)
+        self.through_after(&[], len, work)
+    }
+
+    /// The same with `before`, and as much of the input after it as makes `len` bytes.
+    pub(super) fn through_after(
+        self,
+        before: &[u8],
+        len: usize,
+        work: impl FnOnce(&mut [u8]) -> Result<(), Failure>,
+    ) -> Result<usize, Failure> {
+        let is_in_place = before.is_empty() && self.out.cast_const() == self.input;
+        let data = self.moved_after(before, len)?;
+        work(&mut *data).inspect_err(|_| {
+            if !is_in_place {
+                data.fill(0);
+            }
+        })?;
+        Ok(len)
     }
 
     /// Where the output goes: `before`, and as much of the input after it as makes `len` bytes.
-    pub(super) fn moved_after(self, before: &[u8], len: usize) -> Result<&'a mut [u8], Failure> {
+    fn moved_after(self, before: &[u8], len: usize) -> Result<&'a mut [u8], Failure> {
         let from_input = len - before.len();
         if len == 0 {
             return Ok(&mut []);
@@ -104,9 +131,25 @@ mod tests {
             assert_eq!(moved, expected);
             let mut memory: Vec<u8> = (0..40).collect();
             let expected = memory[input..input + 12].to_vec();
-            assert_eq!(data(&mut memory, out, 16, input, 12).moved().unwrap(), expected);
+            assert_eq!(data(&mut memory, out, 16, input, 12).moved_after(&[], 12).unwrap(), expected);
         }
-        assert!(data(&mut [0; 16], 0, 8, 0, 9).moved().is_err());
+        assert!(data(&mut [0; 16], 0, 8, 0, 9).moved_after(&[], 9).is_err());
         assert!(data(&mut [0; 16], 0, 8, 0, 3).moved_after(b"ab", 6).is_err());
+    }
+
+    #[test]
+    fn nothing_of_the_input_stays_after_a_failure() {
+        let mut memory = [7; 32];
+        let fail = |_: &mut [u8]| Err(Reason::Finished.into());
+        assert!(data(&mut memory, 16, 16, 0, 16).through(fail).is_err());
+        assert_eq!(memory, [[7; 16], [0; 16]].concat()[..]);
+        let mut memory = [7; 16];
+        assert!(data(&mut memory, 0, 16, 0, 16).through(fail).is_err());
+        assert_eq!(memory, [7; 16]);
+        let done = data(&mut memory, 0, 16, 0, 3).through(|data| {
+            data.fill(1);
+            Ok(())
+        });
+        assert_eq!((done.unwrap(), memory[..4].to_vec()), (3, vec![1, 1, 1, 7]));
     }
 }

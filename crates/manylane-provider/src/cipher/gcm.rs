@@ -42,13 +42,14 @@ pub(super) struct Gcm {
     core: Core,
     gcm: Option<block::Gcm<AnyCipher>>,
     direction: Direction,
-    iv: Vec<u8>,
+    iv: [u8; MAX_IV_LEN],
     iv_len: usize,
     state: State,
-    /// What is expected, or what came out.
-    tag: Block,
-    /// Its length, once it is there.
-    tag_len: Option<usize>,
+    /// The tag that a message to be decrypted should have, and how much of it there is.
+    expected: Option<(Block, usize)>,
+    /// The tag of the message that has been encrypted.
+    computed: Option<Block>,
+    tag_len: usize,
 }
 
 impl Context for Gcm {
@@ -66,7 +67,7 @@ impl Gcm {
                 self.state = State::Waiting;
                 Err(Reason::IvMissing.into())
             }
-            State::Ready { aad } => Ok(gcm.encryptor(&self.iv, &aad)?.suspend()),
+            State::Ready { aad } => Ok(gcm.encryptor(&self.iv[..self.iv_len], &aad)?.suspend()),
             State::Running(message) => Ok(message),
             State::Ended => Err(Reason::Finished.into()),
         }
@@ -79,9 +80,11 @@ impl Gcm {
         match &mut self.state {
             State::Waiting => Err(Reason::IvMissing.into()),
             State::Ready { aad } => {
+                aad.try_reserve(data.len()).map_err(|_| Reason::Memory)?;
                 aad.extend_from_slice(data);
                 Ok(())
             }
+            State::Running(_) if data.is_empty() => Ok(()),
             State::Running(_) => Err(Reason::Order.into()),
             State::Ended => Err(Reason::Finished.into()),
         }
@@ -95,9 +98,41 @@ impl Gcm {
             if self.direction == Direction::Encrypt {
                 return Err(Reason::Parameter.into());
             }
-            self.tag[..len].copy_from_slice(tag);
+            let mut expected = [0; 16];
+            expected[..len].copy_from_slice(tag);
+            self.expected = Some((expected, len));
         }
-        self.tag_len = Some(len);
+        self.tag_len = len;
+        Ok(())
+    }
+
+    /// Whether there is all that data need.
+    fn check(&self) -> Result<(), Failure> {
+        match (&self.gcm, &self.state) {
+            (None, _) => Err(Reason::KeyMissing.into()),
+            (_, State::Waiting) => Err(Reason::IvMissing.into()),
+            (_, State::Ended) => Err(Reason::Finished.into()),
+            (_, State::Ready { .. } | State::Running(_)) => Ok(()),
+        }
+    }
+
+    /// The next part of the message, in place.
+    fn process(&mut self, data: &mut [u8]) -> Result<(), Failure> {
+        let message = self.begun()?;
+        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
+        let message = match self.direction {
+            Direction::Encrypt => {
+                let mut encryptor = gcm.resume_encryptor(message);
+                encryptor.update(data)?;
+                encryptor.suspend()
+            }
+            Direction::Decrypt => {
+                let mut decryptor = gcm.resume_decryptor(message);
+                decryptor.update(data)?;
+                decryptor.suspend()
+            }
+        };
+        self.state = State::Running(message);
         Ok(())
     }
 }
@@ -115,12 +150,17 @@ impl Cipher for Gcm {
             core,
             gcm: None,
             direction: Direction::Encrypt,
-            iv: Vec::new(),
+            iv: [0; MAX_IV_LEN],
             iv_len: Self::IV_LEN,
             state: State::Waiting,
-            tag: [0; 16],
-            tag_len: None,
+            expected: None,
+            computed: None,
+            tag_len: 16,
         }
+    }
+
+    fn turn(&mut self, direction: Direction) {
+        self.direction = direction;
     }
 
     fn init(
@@ -134,12 +174,13 @@ impl Cipher for Gcm {
             if !(1..=MAX_IV_LEN).contains(&iv.len()) {
                 return Err(Error::IvLength(iv.len()).into());
             }
-            self.iv.clear();
-            self.iv.extend_from_slice(iv);
+            self.iv[..iv.len()].copy_from_slice(iv);
             self.iv_len = iv.len();
             self.state = State::Ready { aad: Vec::new() };
+            self.computed = None;
         }
         if let Some(key) = key {
+            self.computed = None;
             self.gcm = Some(block::Gcm::new(AnyCipher::new(Algorithm::Sm4, key)?));
             // A message that has begun under another key does not go on.
             if matches!(self.state, State::Running(_)) {
@@ -158,43 +199,33 @@ impl Cipher for Gcm {
             return Ok(0);
         }
         // The message is moved to where the ciphertext should be when nothing can be missing any more.
-        let message = self.begun()?;
-        let data = data.moved()?;
-        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
-        let message = match self.direction {
-            Direction::Encrypt => {
-                let mut encryptor = gcm.resume_encryptor(message);
-                encryptor.update(data)?;
-                encryptor.suspend()
-            }
-            Direction::Decrypt => {
-                let mut decryptor = gcm.resume_decryptor(message);
-                decryptor.update(data)?;
-                decryptor.suspend()
-            }
-        };
-        self.state = State::Running(message);
-        Ok(data.len())
+        self.check()?;
+        data.through(|data| self.process(data))
+    }
+
+    fn direct(&mut self, data: Data<'_>) -> Result<usize, Failure> {
+        // The end of a message is that there is no input, whether there is room for output or not.
+        match data.has_no_input() {
+            true => self.finish(&mut []),
+            false => self.update(data),
+        }
     }
 
     fn finish(&mut self, _out: &mut [u8]) -> Result<usize, Failure> {
-        let expected = match (self.direction, self.tag_len) {
+        let expected = match (self.direction, self.expected) {
             (Direction::Encrypt, _) => None,
-            (Direction::Decrypt, Some(len)) => Some(len),
             (Direction::Decrypt, None) => return Err(Reason::TagMissing.into()),
+            (Direction::Decrypt, expected) => expected,
         };
         let message = self.begun()?;
         let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
         // The tag depends on the ciphertext, which is the same whichever way the message goes.
         let tag: Tag = gcm.resume_encryptor(message).finalize();
         match expected {
-            None => {
-                self.tag.copy_from_slice(tag.as_ref());
-                self.tag_len.get_or_insert(16);
-            }
-            Some(len) => {
-                self.tag_len = None;
-                if !bool::from(tag.as_ref()[..len].ct_eq(&self.tag[..len])) {
+            None => self.computed = tag.as_ref().as_array().copied(),
+            Some((expected, len)) => {
+                self.expected = None;
+                if !bool::from(tag.as_ref()[..len].ct_eq(&expected[..len])) {
                     return Err(Error::Decryption.into());
                 }
             }
@@ -219,14 +250,18 @@ impl Cipher for Gcm {
 
     fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure> {
         asked.number(c"ivlen", self.iv_len as u64)?;
-        asked.number(c"taglen", self.tag_len.unwrap_or(16) as u64)?;
-        asked.octets(c"iv", &self.iv)?;
-        asked.octets(c"updated-iv", &self.iv)?;
+        asked.number(c"taglen", self.tag_len as u64)?;
         let Some(len) = asked.octets_room(c"tag") else { return Ok(()) };
-        let is_there = self.direction == Direction::Encrypt && matches!(self.state, State::Ended);
-        match is_there && matches!(len, 1..=16) {
-            true => asked.octets(c"tag", &self.tag[..len]),
-            false => Err(Reason::TagMissing.into()),
+        match self.computed.filter(|_| self.direction == Direction::Encrypt) {
+            Some(tag) if matches!(len, 1..=16) => asked.octets(c"tag", &tag[..len]),
+            _ => Err(Reason::TagMissing.into()),
+        }
+    }
+
+    fn iv(&mut self, _is_updated: bool) -> Option<&mut [u8]> {
+        match self.state {
+            State::Waiting => None,
+            _ => Some(&mut self.iv[..self.iv_len]),
         }
     }
 }

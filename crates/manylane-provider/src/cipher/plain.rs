@@ -30,7 +30,14 @@ pub(super) struct Plain<K> {
     /// Whether the last block is filled up.
     pads: bool,
     /// The IV that was set. As in OpenSSL, all zero unless one was.
+    original: Block,
+    /// The IV that `running` began with.
     iv: Block,
+    /// Once that was asked for, the IV as it is now, at an address that the caller may have; and what was put there, from which
+    /// it differs when the caller has written another IV.
+    shown: Block,
+    put: Block,
+    is_shown: bool,
     /// The last bytes that the next block depends on: of ciphertext or, in OFB, of key stream.
     recent: Zeroizing<Block>,
     /// Bytes of the message so far.
@@ -53,6 +60,11 @@ impl<K: Kind> Plain<K> {
     const GOES_ON: bool = matches!(K::MODE, Mode::Ctr);
 
     fn restart(&mut self) -> Result<(), Failure> {
+        self.waiting_len = 0;
+        self.begin()
+    }
+
+    fn begin(&mut self) -> Result<(), Failure> {
         let iv = match K::MODE {
             Mode::Ecb => &[][..],
             _ => &self.iv,
@@ -63,12 +75,29 @@ impl<K: Kind> Plain<K> {
         };
         *self.recent = self.iv;
         self.position = 0;
-        self.waiting_len = 0;
+        self.show();
         Ok(())
+    }
+
+    /// Goes on with the IV that the caller has written where this one was shown, if any.
+    fn take_written(&mut self) -> Result<(), Failure> {
+        if !self.is_shown || self.shown == self.put {
+            return Ok(());
+        }
+        self.iv = self.shown;
+        self.begin()
+    }
+
+    fn show(&mut self) {
+        if self.is_shown {
+            self.put = *self.current_iv();
+            self.shown = self.put;
+        }
     }
 
     /// Encrypts or decrypts in place.
     fn run(&mut self, data: &mut [u8]) -> Result<(), Failure> {
+        self.take_written()?;
         let running = self.running.as_mut().ok_or(Reason::KeyMissing)?;
         let last = data.len() - data.len().min(16);
         let mut before = Zeroizing::new([0; 16]);
@@ -78,13 +107,17 @@ impl<K: Kind> Plain<K> {
         self.position = self.position.wrapping_add(data.len() as u64);
         let (before, after) = (&mut before[..tail], &data[last..]);
         match (K::MODE, self.direction) {
-            (Mode::Ecb | Mode::Ctr, _) => return Ok(()),
+            (Mode::Ecb | Mode::Ctr, _) => {
+                self.show();
+                return Ok(());
+            }
             (Mode::Ofb, _) => before.iter_mut().zip(after).for_each(|(byte, after)| *byte ^= after),
             (_, Direction::Encrypt) => before.copy_from_slice(after),
             (_, Direction::Decrypt) => {}
         }
         self.recent.copy_within(tail.., 0);
         self.recent[16 - tail..].copy_from_slice(before);
+        self.show();
         Ok(())
     }
 
@@ -140,7 +173,7 @@ impl<K: Kind> Plain<K> {
         let input = data.input();
         rest[..waits].copy_from_slice(&input[input.len() - waits..]);
         let before = self.waiting.clone();
-        self.run(data.moved_after(&before[..waited], whole)?)?;
+        data.through_after(&before[..waited], whole, |data| self.run(data))?;
         self.waiting = rest;
         self.waiting_len = waits;
         Ok(whole)
@@ -168,7 +201,11 @@ impl<K: Kind> Cipher for Plain<K> {
             running: None,
             direction: Direction::Encrypt,
             pads: true,
+            original: [0; 16],
             iv: [0; 16],
+            shown: [0; 16],
+            put: [0; 16],
+            is_shown: false,
             recent: Zeroizing::new([0; 16]),
             position: 0,
             waiting: Zeroizing::new([0; 16]),
@@ -184,9 +221,13 @@ impl<K: Kind> Cipher for Plain<K> {
         iv: Option<&[u8]>,
     ) -> Result<(), Failure> {
         if let Some(iv) = iv.filter(|_| Self::IV_LEN != 0) {
-            self.iv = *iv.as_array().ok_or(Error::IvLength(iv.len()))?;
+            self.original = *iv.as_array().ok_or(Error::IvLength(iv.len()))?;
+            self.iv = self.original;
         } else if Self::GOES_ON {
+            self.take_written()?;
             self.iv = *self.current_iv();
+        } else {
+            self.iv = self.original;
         }
         if let Some(key) = key {
             self.cipher = Some(AnyCipher::new(K::ALGORITHM, key)?);
@@ -205,9 +246,7 @@ impl<K: Kind> Cipher for Plain<K> {
     fn direct(&mut self, data: Data<'_>) -> Result<usize, Failure> {
         // Without a key, nothing of the message gets to where the ciphertext should be.
         self.running.as_ref().ok_or(Reason::KeyMissing)?;
-        let data = data.moved()?;
-        self.run(data)?;
-        Ok(data.len())
+        data.through(|data| self.run(data))
     }
 
     fn finish(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
@@ -218,25 +257,31 @@ impl<K: Kind> Cipher for Plain<K> {
             return Ok(0);
         }
         let mut block = self.waiting.clone();
-        let len = std::mem::take(&mut self.waiting_len);
-        match (self.pads, self.direction, len) {
-            (false, _, 0) => Ok(0),
-            (false, ..) => Err(Reason::FinalBlock.into()),
+        let len = self.waiting_len;
+        // What fails leaves all as it was, so it fails again: a message that lost its end never looks well ended.
+        let mut ended = self.clone();
+        ended.waiting_len = 0;
+        let len = match (self.pads, self.direction, len) {
+            (false, _, 0) => 0,
             (true, Direction::Encrypt, _) => {
                 block[len..].fill(16 - len as u8);
-                let out = out.get_mut(..16).ok_or(Reason::OutputSize)?;
-                self.run(&mut block[..])?;
-                out.copy_from_slice(&block[..]);
-                Ok(16)
+                ended.run(&mut block[..])?;
+                16
             }
             (true, Direction::Decrypt, 16) => {
-                self.run(&mut block[..])?;
-                let len = pkcs7::unpad(&block).map_err(|_| Reason::Padding)?;
-                out.get_mut(..len).ok_or(Reason::OutputSize)?.copy_from_slice(&block[..len]);
-                Ok(len)
+                ended.run(&mut block[..])?;
+                pkcs7::unpad(&block).map_err(|_| Reason::Padding)?
             }
-            (true, Direction::Decrypt, _) => Err(Reason::FinalBlock.into()),
-        }
+            // It waited for its padding before that was turned off.
+            (false, Direction::Decrypt, 16) => {
+                ended.run(&mut block[..])?;
+                16
+            }
+            (_, Direction::Decrypt, _) | (false, ..) => return Err(Reason::FinalBlock.into()),
+        };
+        out.get_mut(..len).ok_or(Reason::OutputSize)?.copy_from_slice(&block[..len]);
+        *self = ended;
+        Ok(len)
     }
 
     fn set(&mut self, params: Params<'_>) -> Result<(), Failure> {
@@ -252,11 +297,16 @@ impl<K: Kind> Cipher for Plain<K> {
     fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure> {
         asked.number(c"ivlen", Self::IV_LEN as u64)?;
         asked.number(c"padding", self.pads.into())?;
-        asked.number(c"num", self.used() as u64)?;
-        asked.octets(c"iv", &self.iv[..Self::IV_LEN])?;
-        if asked.has(c"updated-iv") {
-            asked.octets(c"updated-iv", &self.current_iv()[..Self::IV_LEN])?;
+        asked.number(c"num", self.used() as u64)
+    }
+
+    fn iv(&mut self, is_updated: bool) -> Option<&mut [u8]> {
+        if !is_updated {
+            return Some(&mut self.original[..Self::IV_LEN]);
         }
-        Ok(())
+        self.take_written().ok()?;
+        self.is_shown = true;
+        self.show();
+        Some(&mut self.shown[..Self::IV_LEN])
     }
 }

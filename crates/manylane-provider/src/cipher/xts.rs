@@ -28,7 +28,8 @@ pub(super) struct Xts {
     ciphers: Option<[AnyCipher; 2]>,
     direction: Direction,
     order: TweakOrder,
-    tweak: Option<Block>,
+    tweak: Block,
+    has_tweak: bool,
 }
 
 impl Context for Xts {
@@ -51,7 +52,8 @@ impl Cipher for Xts {
             ciphers: None,
             direction: Direction::Encrypt,
             order: TweakOrder::Gb,
-            tweak: None,
+            tweak: [0; 16],
+            has_tweak: false,
         }
     }
 
@@ -63,7 +65,8 @@ impl Cipher for Xts {
     ) -> Result<(), Failure> {
         self.direction = direction;
         if let Some(tweak) = iv {
-            self.tweak = Some(*tweak.as_array().ok_or(Error::IvLength(tweak.len()))?);
+            self.tweak = *tweak.as_array().ok_or(Error::IvLength(tweak.len()))?;
+            self.has_tweak = true;
         }
         if let Some(key) = key {
             // This refuses weak keys, and lengths that are none.
@@ -77,7 +80,9 @@ impl Cipher for Xts {
 
     fn update(&mut self, data: Data<'_>) -> Result<usize, Failure> {
         let [cipher, tweak_cipher] = self.ciphers.clone().ok_or(Reason::KeyMissing)?;
-        let tweak = self.tweak.ok_or(Reason::IvMissing)?;
+        if !self.has_tweak {
+            return Err(Reason::IvMissing.into());
+        }
         if data.len() == 0 {
             return Ok(0);
         }
@@ -85,12 +90,12 @@ impl Cipher for Xts {
             return Err(Error::DataLength("a data unit of XTS has 16 bytes to 16 MiB").into());
         }
         let xts = block::Xts::from_ciphers(cipher, tweak_cipher, self.order);
-        let data = data.moved()?;
-        match self.direction {
-            Direction::Encrypt => xts.encrypt(&tweak, data)?,
-            Direction::Decrypt => xts.decrypt(&tweak, data)?,
-        }
-        Ok(data.len())
+        data.through(|data| {
+            Ok(match self.direction {
+                Direction::Encrypt => xts.encrypt(&self.tweak, data)?,
+                Direction::Decrypt => xts.decrypt(&self.tweak, data)?,
+            })
+        })
     }
 
     fn finish(&mut self, _out: &mut [u8]) -> Result<usize, Failure> {
@@ -113,9 +118,10 @@ impl Cipher for Xts {
     fn get(&self, asked: &mut Asked<'_>) -> Result<(), Failure> {
         asked.number(c"ivlen", 16)?;
         asked.number(c"padding", 0)?;
-        asked.number(c"num", 0)?;
-        let tweak = self.tweak.unwrap_or_default();
-        asked.octets(c"iv", &tweak)?;
-        asked.octets(c"updated-iv", &tweak)
+        asked.number(c"num", 0)
+    }
+
+    fn iv(&mut self, _is_updated: bool) -> Option<&mut [u8]> {
+        Some(&mut self.tweak)
     }
 }
