@@ -48,13 +48,8 @@ impl Core {
     /// # Safety
     /// `table` ends with a zero.
     pub(crate) unsafe fn new(handle: *const Handle, mut table: *const Dispatch) -> Self {
-        let mut upcalls = Upcalls {
-            handle,
-            version: 3,
-            new_error: None,
-            vset_error: None,
-            read_ex: None,
-        };
+        let mut upcalls =
+            Upcalls { handle, version: 3, new_error: None, vset_error: None, read_ex: None };
         // SAFETY: up to the zero there are entries, and each number says which type its function has.
         unsafe {
             while (*table).id != 0 {

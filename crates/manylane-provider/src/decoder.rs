@@ -138,7 +138,8 @@ fn public(core: Core, der: &[u8]) -> Option<Key> {
     let public = PublicKey::from_spki_der(der).ok()?;
     let bytes = [65, 33].into_iter().find_map(|len| {
         let (before, point) = der.split_at_checked(der.len().checked_sub(len)?)?;
-        (before.ends_with(&[len as u8 + 1, 0]) && key::point(point).ok()? == public).then_some(point)
+        (before.ends_with(&[len as u8 + 1, 0]) && key::point(point).ok()? == public)
+            .then_some(point)
     })?;
     Some(Key::of_public(core, public).in_form_of(bytes))
 }

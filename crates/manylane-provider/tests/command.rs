@@ -220,10 +220,7 @@ fn keys_are_written_as_ever() {
                 let read = "pkey -in again.pem -noout -passin pass:";
                 assert!(!place.try_openssl(side, &format!("{read}wrong")).status.success());
             }
-            assert_eq!(
-                text_of(&place, Side::Ours, "pkey -in again.pem -passin pass:secret"),
-                text
-            );
+            assert_eq!(text_of(&place, Side::Ours, "pkey -in again.pem -passin pass:secret"), text);
         }
     }
     place.openssl(Side::Ours, "pkey -in key.pem -outform DER -out key.der");

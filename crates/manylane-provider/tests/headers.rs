@@ -40,7 +40,7 @@ fn numbers_and_structures_are_the_headers() {
     let output = Command::new(place.compile("headers.c")).output().expect("it runs");
     let headers = String::from_utf8(output.stdout).expect("text");
     let ours = constants(&source("abi.rs"));
-    assert!(ours.len() > 120, "{} constants", ours.len());
+    assert!(ours.len() > 110, "{} constants", ours.len());
     for line in &ours {
         assert!(headers.lines().any(|header| header == line), "not in the headers: {line}");
     }

@@ -207,7 +207,8 @@ impl Cipher for Ccm {
         asked.number(c"ivlen", self.nonce_len as u64)?;
         asked.number(c"taglen", self.tag_len as u64)?;
         let Some(len) = asked.octets_room(c"tag") else { return Ok(()) };
-        match self.computed.filter(|_| self.direction == Direction::Encrypt && len == self.tag_len) {
+        match self.computed.filter(|_| self.direction == Direction::Encrypt && len == self.tag_len)
+        {
             Some(tag) => asked.octets(c"tag", &tag[..len]),
             None => Err(Reason::TagMissing.into()),
         }

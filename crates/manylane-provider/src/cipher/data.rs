@@ -131,7 +131,10 @@ mod tests {
             assert_eq!(moved, expected);
             let mut memory: Vec<u8> = (0..40).collect();
             let expected = memory[input..input + 12].to_vec();
-            assert_eq!(data(&mut memory, out, 16, input, 12).moved_after(&[], 12).unwrap(), expected);
+            assert_eq!(
+                data(&mut memory, out, 16, input, 12).moved_after(&[], 12).unwrap(),
+                expected
+            );
         }
         assert!(data(&mut [0; 16], 0, 8, 0, 9).moved_after(&[], 9).is_err());
         assert!(data(&mut [0; 16], 0, 8, 0, 3).moved_after(b"ab", 6).is_err());
