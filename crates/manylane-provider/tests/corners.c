@@ -313,8 +313,10 @@ static void test_signatures(void)
             if (len == 32) {
                 CHECK(EVP_PKEY_verify_init(ctx) > 0);
                 CHECK(EVP_PKEY_verify(ctx, signature, written, data, len) == 1);
-                /* Another message is an answer, not an error. */
-                CHECK(EVP_PKEY_verify(ctx, signature, written, data + 1, len) == 0 && ERR_peek_error() == 0);
+                /* Another message is an answer, not an error of the provider's; newer versions add their own. */
+                CHECK(EVP_PKEY_verify(ctx, signature, written, data + 1, len) == 0);
+                CHECK(OPENSSL_VERSION_MAJOR >= 4 || ERR_peek_error() == 0);
+                ERR_clear_error();
                 CHECK(EVP_PKEY_verify(ctx, signature, written - 1, data, len) != 1 && ERR_peek_error() != 0);
                 ERR_clear_error();
             }

@@ -28,8 +28,10 @@ const MAX_IV_LEN: usize = 128;
 enum State {
     /// There is no IV.
     Waiting,
-    /// There is an IV, and associated data perhaps.
-    Ready { aad: Vec<u8> },
+    /// There is an IV.
+    Ready,
+    /// Associated data have come.
+    Associated(Suspended),
     /// Data have come.
     Running(Suspended),
     /// It has ended: the IV is not to be used again.
@@ -67,27 +69,27 @@ impl Gcm {
                 self.state = State::Waiting;
                 Err(Reason::IvMissing.into())
             }
-            State::Ready { aad } => Ok(gcm.encryptor(&self.iv[..self.iv_len], &aad)?.suspend()),
-            State::Running(message) => Ok(message),
+            State::Ready => Ok(gcm.encryptor(&self.iv[..self.iv_len], &[])?.suspend()),
+            State::Associated(message) | State::Running(message) => Ok(message),
             State::Ended => Err(Reason::Finished.into()),
         }
     }
 
     fn associate(&mut self, data: &[u8]) -> Result<(), Failure> {
-        if self.gcm.is_none() {
-            return Err(Reason::KeyMissing.into());
+        self.check()?;
+        if matches!(self.state, State::Running(_)) {
+            return match data.is_empty() {
+                true => Ok(()),
+                false => Err(Reason::Order.into()),
+            };
         }
-        match &mut self.state {
-            State::Waiting => Err(Reason::IvMissing.into()),
-            State::Ready { aad } => {
-                aad.try_reserve(data.len()).map_err(|_| Reason::Memory)?;
-                aad.extend_from_slice(data);
-                Ok(())
-            }
-            State::Running(_) if data.is_empty() => Ok(()),
-            State::Running(_) => Err(Reason::Order.into()),
-            State::Ended => Err(Reason::Finished.into()),
-        }
+        let message = self.begun()?;
+        let gcm = self.gcm.as_ref().ok_or(Reason::KeyMissing)?;
+        // It is the same whichever way the message goes.
+        let mut encryptor = gcm.resume_encryptor(message);
+        encryptor.associate(data)?;
+        self.state = State::Associated(encryptor.suspend());
+        Ok(())
     }
 
     fn set_tag(&mut self, len: usize, tag: Option<&[u8]>) -> Result<(), Failure> {
@@ -112,7 +114,7 @@ impl Gcm {
             (None, _) => Err(Reason::KeyMissing.into()),
             (_, State::Waiting) => Err(Reason::IvMissing.into()),
             (_, State::Ended) => Err(Reason::Finished.into()),
-            (_, State::Ready { .. } | State::Running(_)) => Ok(()),
+            (_, State::Ready | State::Associated(_) | State::Running(_)) => Ok(()),
         }
     }
 
@@ -176,14 +178,14 @@ impl Cipher for Gcm {
             }
             self.iv[..iv.len()].copy_from_slice(iv);
             self.iv_len = iv.len();
-            self.state = State::Ready { aad: Vec::new() };
+            self.state = State::Ready;
             self.computed = None;
         }
         if let Some(key) = key {
             self.computed = None;
             self.gcm = Some(block::Gcm::new(AnyCipher::new(Algorithm::Sm4, key)?));
             // A message that has begun under another key does not go on.
-            if matches!(self.state, State::Running(_)) {
+            if matches!(self.state, State::Associated(_) | State::Running(_)) {
                 self.state = State::Ended;
             }
         }

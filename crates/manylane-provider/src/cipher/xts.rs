@@ -91,10 +91,11 @@ impl Cipher for Xts {
         }
         let xts = block::Xts::from_ciphers(cipher, tweak_cipher, self.order);
         data.through(|data| {
-            Ok(match self.direction {
+            match self.direction {
                 Direction::Encrypt => xts.encrypt(&self.tweak, data)?,
                 Direction::Decrypt => xts.decrypt(&self.tweak, data)?,
-            })
+            }
+            Ok(())
         })
     }
 
