@@ -4,10 +4,11 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use manylane::{
+    Messages,
     block::any::{self, AnyCipher},
     sha3::{ExtendableOutput as _, Sha3_256, Shake128},
     sm2::SecretKey,
-    sm3::{Digest as _, Sm3},
+    sm3::{self, Digest as _, Sm3},
 };
 
 use crate::{
@@ -61,6 +62,10 @@ pub unsafe extern "C" fn OSSL_provider_init(
 /// that leaves its child waiting for it.
 fn settle() {
     let _ = Sm3::digest(b"");
+    // In many lanes, as SM2's encryption derives its keys.
+    if let Ok(messages) = Messages::strided(&[0; 64], 64, 64, 1) {
+        let _ = sm3::hash_many(&messages, &mut [[0; 32]]);
+    }
     let _ = (Sha3_256::digest(b""), Shake128::default().finalize_xof());
     // A key of which the public half is known to all.
     let mut one = [0; 32];

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define CHECK(condition)                                                                                   \
     do {                                                                                                   \
@@ -220,6 +221,38 @@ static void test_tags(void)
         CHECK(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tag) > 0);
         EVP_CIPHER_CTX_free(ctx);
     }
+    ERR_clear_error();
+}
+
+/* Associated data in parts come to the same tag, and are not kept. */
+static void test_associated(void)
+{
+    static unsigned char long_data[1 << 20];
+    unsigned char tags[2][16], out[16];
+    struct rusage before, after;
+    int n;
+    for (size_t step = 0; step < 40; step += 3) {
+        EVP_CIPHER_CTX *ctx = begun("SM4-GCM", OURS, 1);
+        for (size_t done = 0; done < 250;) {
+            size_t len = step == 0 || step > 250 - done ? 250 - done : step;
+            CHECK(EVP_EncryptUpdate(ctx, NULL, &n, data + done, (int)len) && n == (int)len);
+            done += len;
+        }
+        CHECK(EVP_EncryptUpdate(ctx, out, &n, data, 5));
+        CHECK(EVP_EncryptUpdate(ctx, NULL, &n, data, 0) && !EVP_EncryptUpdate(ctx, NULL, &n, data, 1));
+        CHECK(EVP_EncryptFinal_ex(ctx, out, &n));
+        CHECK(EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, 16, tags[step != 0]) > 0);
+        if (step != 0)
+            SAME(tags[0], tags[1], 16);
+        EVP_CIPHER_CTX_free(ctx);
+    }
+    EVP_CIPHER_CTX *ctx = begun("SM4-GCM", OURS, 1);
+    CHECK(getrusage(RUSAGE_SELF, &before) == 0);
+    for (int i = 0; i < 64; i++)
+        CHECK(EVP_EncryptUpdate(ctx, NULL, &n, long_data, sizeof long_data));
+    CHECK(EVP_EncryptFinal_ex(ctx, out, &n));
+    CHECK(getrusage(RUSAGE_SELF, &after) == 0 && after.ru_maxrss - before.ru_maxrss < 32 << 10);
+    EVP_CIPHER_CTX_free(ctx);
     ERR_clear_error();
 }
 
@@ -525,7 +558,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*test)(void);
     } tests[] = { { "ivs", test_ivs }, { "failures", test_failures }, { "settings", test_settings },
-        { "tags", test_tags }, { "finals", test_finals }, { "digests", test_digests },
+        { "tags", test_tags }, { "associated", test_associated }, { "finals", test_finals }, { "digests", test_digests },
         { "signatures", test_signatures }, { "encryption", test_encryption }, { "keys", test_keys },
         { "passwords", test_passwords } };
     for (size_t i = 0; i < sizeof data; i++)

@@ -106,11 +106,12 @@ fn contexts_digests_and_keys() {
 
 #[test]
 fn corners() {
-    const TESTS: [&str; 10] = [
+    const TESTS: [&str; 11] = [
         "ivs",
         "failures",
         "settings",
         "tags",
+        "associated",
         "finals",
         "digests",
         "signatures",
