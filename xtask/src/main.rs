@@ -10,6 +10,7 @@ mod kernels;
 mod licences;
 mod needs;
 mod objcode;
+mod provider;
 mod readme;
 mod rtl;
 mod steps;
@@ -76,6 +77,8 @@ enum Task {
     Install(capi::install::Options),
     /// Makes a package for Debian of the same.
     Deb(capi::deb::Options),
+    /// The OpenSSL provider as users build it, with a newer OpenSSL, and its speed.
+    Provider(provider::Options),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
         Task::Capi(options) => return capi::run(&options),
         Task::Install(options) => capi::install::run(&options),
         Task::Deb(options) => capi::deb::run(&options),
+        Task::Provider(options) => return provider::run(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

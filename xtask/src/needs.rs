@@ -28,15 +28,33 @@ const fn program(name: &'static str, packages: &'static [&'static str]) -> Need 
     Need { probe: Probe::Program(name), packages }
 }
 
+/// For the tests of the OpenSSL provider: programs are compiled with libcrypto, and a server loads it.
+const OPENSSL_HEADERS: Need =
+    Need { probe: Probe::File("/usr/include/openssl/core_dispatch.h"), packages: &["libssl-dev"] };
+const NGINX: Need = program("/usr/sbin/nginx", &["nginx-light"]);
+
+/// For the provider alone, and to build another OpenSSL.
+const PROVIDER: [Need; 6] = [
+    program("gcc", &["gcc", "libc6-dev"]),
+    program("openssl", &["openssl"]),
+    program("make", &["make"]),
+    program("perl", &["perl"]),
+    OPENSSL_HEADERS,
+    NGINX,
+];
+
 /// For the tests on any machine: a linker, the peers that digests are compared with, and what
 /// runs the reference and the constant-time checks.
 const NATIVE: [Need; 9] = [
+const NATIVE: [Need; 10] = [
     program("gcc", &["gcc", "libc6-dev"]),
     program("git", &["git"]),
     // What programs find the C library by.
     program("pkg-config", &["pkg-config"]),
     program("cksum", &["coreutils"]),
     program("openssl", &["openssl"]),
+    OPENSSL_HEADERS,
+    NGINX,
     program("python3", &["python3"]),
     Need {
         probe: Probe::File("/usr/lib/python3/dist-packages/cryptography/__init__.py"),
@@ -113,6 +131,12 @@ pub(crate) fn provide(install: bool) -> Result {
 /// Sees to it that everything is there that the hardware's flow needs from the system.
 pub(crate) fn provide_rtl(install: bool) -> Result {
     provide_all(&RTL.iter().collect::<Vec<_>>(), install)
+}
+
+/// Sees to it that everything is there that the provider's tests need from the system.
+pub(crate) fn provide_provider(install: bool) -> Result {
+    let native = NATIVE.iter().filter(|need| matches!(need.probe, Probe::Program("valgrind")));
+    provide_all(&PROVIDER.iter().chain(native).collect::<Vec<_>>(), install)
 }
 
 /// Installs what is missing if that is allowed and possible.

@@ -220,6 +220,8 @@ struct State {
     /// See [`Gcm::j0`].
     j0: Block,
     aad_len: u64,
+    /// Whether associated data may follow, of which `begun` has the last block if that is not whole.
+    takes_aad: bool,
     /// Bytes of the message so far.
     len: u64,
     /// Key stream of the block that `len` is within, if it is within one.
@@ -231,11 +233,28 @@ struct State {
 impl<'k, C: BlockCipher> Message<'k, C> {
     fn new(gcm: &'k Gcm<C>, iv: &[u8], aad: &[u8]) -> Result<Self, Error> {
         let j0 = gcm.j0(iv)?;
-        let mut ghash = Ghash::new(&gcm.h);
-        ghash.update_padded(aad);
-        let aad_len = aad.len() as u64;
         let stream = Zeroizing::new([0; 16]);
-        Ok(Message { gcm, ghash, state: State { j0, aad_len, len: 0, stream, begun: [0; 16] } })
+        let state = State { j0, aad_len: 0, takes_aad: true, len: 0, stream, begun: [0; 16] };
+        let mut message = Message { gcm, ghash: Ghash::new(&gcm.h), state };
+        message.associate(aad)?;
+        Ok(message)
+    }
+
+    fn associate(&mut self, aad: &[u8]) -> Result<(), Error> {
+        if !self.state.takes_aad {
+            return Err(Error::DataLength("associated data come before the message"));
+        }
+        self.hash_blocks((self.state.aad_len % 16) as usize, aad);
+        self.state.aad_len += aad.len() as u64;
+        Ok(())
+    }
+
+    /// The end of the associated data, which are filled up to whole blocks.
+    fn close_aad(&mut self) {
+        if core::mem::take(&mut self.state.takes_aad) {
+            let used = (self.state.aad_len % 16) as usize;
+            self.ghash.update_padded(&self.state.begun[..used]);
+        }
     }
 
     fn suspend(self) -> Suspended {
@@ -260,6 +279,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
 
     fn encrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.check(data.len())?;
+        self.close_aad();
         let (used, len) = ((self.state.len % 16) as usize, data.len() as u64);
         let (head, whole, tail) = split(used, data);
         xor(head, &self.state.stream[used..]);
@@ -278,6 +298,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
 
     fn decrypt(&mut self, data: &mut [u8]) -> Result<(), Error> {
         self.check(data.len())?;
+        self.close_aad();
         let (used, len) = ((self.state.len % 16) as usize, data.len() as u64);
         let (head, whole, tail) = split(used, data);
         self.go_on(used, head);
@@ -297,14 +318,19 @@ impl<'k, C: BlockCipher> Message<'k, C> {
     /// Takes in ciphertext alone.
     fn hash(&mut self, data: &[u8]) -> Result<(), Error> {
         self.check(data.len())?;
-        let used = (self.state.len % 16) as usize;
+        self.close_aad();
+        self.hash_blocks((self.state.len % 16) as usize, data);
+        self.state.len += data.len() as u64;
+        Ok(())
+    }
+
+    /// Hashes what follows `used` bytes of a block; what makes no whole block at the end waits.
+    fn hash_blocks(&mut self, used: usize, data: &[u8]) {
         let (head, rest) = data.split_at(((16 - used) % 16).min(data.len()));
         self.go_on(used, head);
         let (whole, tail) = rest.as_chunks();
         self.ghash.update(whole);
         self.go_on(0, tail);
-        self.state.len += data.len() as u64;
-        Ok(())
     }
 
     /// Makes the key stream of a block that begins.
@@ -323,6 +349,7 @@ impl<'k, C: BlockCipher> Message<'k, C> {
     }
 
     fn tag(mut self) -> Tag {
+        self.close_aad();
         let used = (self.state.len % 16) as usize;
         self.ghash.update_padded(&self.state.begun[..used]);
         self.ghash.update(&[lengths(self.state.aad_len, self.state.len)]);
@@ -360,6 +387,14 @@ impl core::fmt::Debug for Suspended {
 pub struct Encryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Encryptor<'_, C> {
+    /// More associated data, before the message.
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] if the message has begun.
+    pub fn associate(&mut self, aad: &[u8]) -> Result<(), Error> {
+        self.0.associate(aad)
+    }
+
     /// The next part of the message, in place.
     ///
     /// # Errors
@@ -390,6 +425,14 @@ impl<C: BlockCipher> Encryptor<'_, C> {
 pub struct Decryptor<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Decryptor<'_, C> {
+    /// More associated data, before the message.
+    ///
+    /// # Errors
+    /// As [`Encryptor::associate`].
+    pub fn associate(&mut self, aad: &[u8]) -> Result<(), Error> {
+        self.0.associate(aad)
+    }
+
     /// The next part of the message, in place.
     ///
     /// # Errors
@@ -439,6 +482,14 @@ impl<C: BlockCipher> Decryptor<'_, C> {
 pub struct Verifier<'k, C>(Message<'k, C>);
 
 impl<C: BlockCipher> Verifier<'_, C> {
+    /// More associated data, before the message.
+    ///
+    /// # Errors
+    /// As [`Encryptor::associate`].
+    pub fn associate(&mut self, aad: &[u8]) -> Result<(), Error> {
+        self.0.associate(aad)
+    }
+
     /// The next part of the ciphertext.
     ///
     /// # Errors
@@ -514,6 +565,42 @@ super::no_content!('k: Encryptor, Decryptor, Verifier);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// However associated data come, they come to the same tag; after the message they are refused.
+    #[test]
+    fn associated_data_come_in_parts() {
+        let gcm = Gcm::new(Aes128::new(&[1; 16]));
+        let aad: [u8; 70] = core::array::from_fn(|i| i as u8);
+        for (len, message) in [(0, 0), (1, 5), (16, 0), (17, 40), (33, 16), (70, 1)] {
+            let mut expected = [7; 40];
+            let tag = gcm.encrypt_detached(&[2; 12], &aad[..len], &mut expected[..message]);
+            let tag = tag.unwrap();
+            for step in 1..=len.max(1) {
+                let first = step.min(len) / 2;
+                let mut encryptor = gcm.encryptor(&[2; 12], &aad[..first]).unwrap();
+                let mut decryptor = gcm.decryptor(&[2; 12], &aad[..first]).unwrap();
+                let mut verifier = gcm.verifier(&[2; 12], &aad[..first]).unwrap();
+                for part in aad[first..len].chunks(step) {
+                    encryptor.associate(part).unwrap();
+                    // A suspended message goes on with them, too.
+                    encryptor = gcm.resume_encryptor(encryptor.suspend());
+                    decryptor.associate(part).unwrap();
+                    verifier.associate(part).unwrap();
+                }
+                let mut data = [7; 40];
+                encryptor.update(&mut data[..message]).unwrap();
+                assert!(matches!(encryptor.associate(&[]), Err(Error::DataLength(_))));
+                assert_eq!((encryptor.finalize().as_ref(), data), (tag.as_ref(), expected));
+                verifier.update(&data[..message]).unwrap();
+                assert!(verifier.associate(b"late").is_err());
+                verifier.finalize(tag.as_ref()).unwrap();
+                decryptor.update(&mut data[..message]).unwrap();
+                assert!(decryptor.associate(b"late").is_err());
+                assert_eq!(data, [7; 40]);
+                decryptor.finalize(tag.as_ref()).unwrap();
+            }
+        }
+    }
 
     /// A message that is as long as it can be but for five bytes: they are taken, six are refused and stay.
     #[test]

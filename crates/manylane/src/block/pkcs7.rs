@@ -157,8 +157,12 @@ fn pad(rest: &[u8]) -> Block {
     block
 }
 
-/// Bytes of a message's last block that are not padding.
-fn unpad(block: &Block) -> Result<usize, Error> {
+/// Bytes of a message's last block that are not padding, for who keeps blocks back by itself. This takes constant time, but for
+/// the answer.
+///
+/// # Errors
+/// [`Error::Decryption`] if the block does not end with padding.
+pub fn unpad(block: &Block) -> Result<usize, Error> {
     let n = block[15];
     let mut is_padding = !n.ct_eq(&0) & !n.ct_gt(&16);
     for (i, byte) in block.iter().enumerate() {
