@@ -9,6 +9,7 @@ mod kernels;
 mod licences;
 mod needs;
 mod objcode;
+mod python;
 mod readme;
 mod rtl;
 mod steps;
@@ -16,6 +17,7 @@ mod suite;
 mod sum_bench;
 mod tidy;
 mod tree;
+mod venv;
 
 use std::{
     path::{Path, PathBuf},
@@ -69,6 +71,10 @@ enum Task {
     Long,
     /// The SM3 core in Verilog: its tools, checks, proofs and measurements.
     Rtl(rtl::Options),
+    /// The Python package: tests, fuzzing, measurements.
+    Python(python::Options),
+    /// The Python package as a wheel for glibc 2.17 and later (about five minutes).
+    Wheel(python::WheelOptions),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -94,6 +100,8 @@ fn main() -> ExitCode {
         Task::Dudect(options) => constant_time::dudect(&options),
         Task::Long => suite::long(),
         Task::Rtl(options) => return rtl::run(&options),
+        Task::Python(options) => return python::run(&options),
+        Task::Wheel(options) => python::wheel(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

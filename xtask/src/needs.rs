@@ -100,6 +100,13 @@ const RTL: [Need; 12] = [
     },
 ];
 
+/// For the Python package: its tools come from Python's registry (`crates/manylane-py/requirements.txt`).
+const PYTHON: [Need; 3] = [
+    program("python3", &["python3"]),
+    Need { probe: Probe::Module("ensurepip"), packages: &["python3-venv"] },
+    program("openssl", &["openssl"]),
+];
+
 /// Sees to it that everything is there that the tests need.
 pub(crate) fn provide(install: bool) -> Result {
     let arm: &[Need] = if cfg!(target_arch = "aarch64") { &[] } else { &ARM };
@@ -111,6 +118,11 @@ pub(crate) fn provide(install: bool) -> Result {
 /// Sees to it that everything is there that the hardware's flow needs from the system.
 pub(crate) fn provide_rtl(install: bool) -> Result {
     provide_all(&RTL.iter().collect::<Vec<_>>(), install)
+}
+
+/// Sees to it that everything is there that the Python package's tests need from the system.
+pub(crate) fn provide_python(install: bool) -> Result {
+    provide_all(&PYTHON.iter().collect::<Vec<_>>(), install)
 }
 
 /// Installs what is missing if that is allowed and possible.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::{
     Result, amd, arm, cargo, constant_time, emulated, fuzz, kernels, licences, needs, objcode,
-    output_of, readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
+    output_of, python, readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
@@ -21,7 +21,7 @@ pub(crate) struct Options {
 
 /// Kernels without any optimisation take ten times as long to test as with the least of it; the
 /// tests themselves and everything else are sooner built than run.
-const OPTIMISED: [&str; 4] = [
+pub(crate) const OPTIMISED: [&str; 4] = [
     "--config",
     "profile.dev.package.manylane.opt-level=1",
     "--config",
@@ -153,6 +153,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     steps.check("kernels for NVIDIA's GPUs: registers, no spill", kernels::assemble);
     constant_time::steps(&mut steps, &machines);
     rtl::steps(&mut steps, !options.no_install);
+    python::steps(&mut steps, !options.no_install);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
 
     let not_run: Vec<String> =

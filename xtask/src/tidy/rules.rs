@@ -5,7 +5,7 @@ use super::{Files, lexer::code_only};
 
 /// Files that may contain unsafe code: kernels in intrinsics or assembly, and what asks the
 /// operating system or a foreign library. Everything else is safe Rust.
-const UNSAFE: [&str; 99] = [
+const UNSAFE: [&str; 103] = [
     "crates/manylane/src/aes/aesni.rs",
     "crates/manylane/src/aes/armaes.rs",
     "crates/manylane/src/aes/portable.rs",
@@ -103,6 +103,10 @@ const UNSAFE: [&str; 99] = [
     "crates/manylane-gpu/tests/sha3.rs",
     "crates/manylane-gpu/tests/sha3_comparators.rs",
     "crates/manylane-gpu/tests/sm3.rs",
+    "crates/manylane-py/src/arrow.rs",
+    "crates/manylane-py/src/dlpack.rs",
+    "crates/manylane-py/src/gpu.rs",
+    "crates/manylane-py/src/memory.rs",
     // What a process does after a fork can only be tested by forking.
     "crates/manylane-engine/tests/fork.rs",
     "crates/manylane-gpu/tests/cuda.rs",
