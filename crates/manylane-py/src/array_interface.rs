@@ -2,7 +2,7 @@
 //!
 //! <https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html>
 
-use manylane_gpu::{DeviceId, DevicePointer, Event, Vendor};
+use manylane_gpu::{DeviceId, DevicePointer, Vendor};
 use pyo3::{
     exceptions::{PyTypeError, PyValueError},
     prelude::*,
@@ -53,37 +53,30 @@ pub(crate) fn foreign(
     }
     let named = streams::of_interface(&interface)?;
     let number = number.or(named).unwrap_or(Number::DEFAULT);
-    let is_ordered = named == Some(number);
     let place = place(object, address)?;
     if let (Some(named), Where::Gpu(vendor, ordinal)) = (named, place)
         && named != number
     {
-        wait(object.py(), DeviceId { vendor, ordinal }, number, named)?;
+        let opened = gpu::open(object.py(), DeviceId { vendor, ordinal })?;
+        object.py().detach(|| gpu::let_wait(&opened.gpu, number, named)).map_err(error::device)?;
     }
     let owner = vec![object.clone().unbind()];
     Ok(Some((
-        Foreign { place, address, shape, strides, item, read_only, is_ordered, owner },
+        Foreign { place, address, shape, strides, item, read_only, own: named, owner },
         number,
     )))
 }
 
 /// The interface does not name the device: the driver knows it by the address. An array of no bytes may be anywhere.
 fn place(object: &Bound<'_, PyAny>, address: u64) -> PyResult<Where> {
-    let first = gpu::open(object.py(), DeviceId { vendor: Vendor::Cuda, ordinal: 0 })?;
-    match first.gpu.device_of(DevicePointer(address)).map_err(error::device)? {
+    // Any device knows. One that is in use already costs no context on another.
+    let some = match gpu::any_opened(Vendor::Cuda) {
+        Some(some) => some,
+        None => gpu::open(object.py(), DeviceId { vendor: Vendor::Cuda, ordinal: 0 })?,
+    };
+    match some.gpu.device_of(DevicePointer(address)).map_err(error::device)? {
         Some(id) => Ok(Where::Gpu(id.vendor, id.ordinal)),
-        None if address == 0 => Ok(Where::Gpu(Vendor::Cuda, 0)),
+        None if address == 0 => Ok(Where::Gpu(Vendor::Cuda, some.gpu.info().id.ordinal)),
         None => Err(DeviceError::new_err("the array is in no GPU's memory")),
     }
-}
-
-/// Lets work on one stream wait for what is on another.
-fn wait(py: Python<'_>, id: DeviceId, waiting: Number, other: Number) -> PyResult<()> {
-    let opened = gpu::open(py, id)?;
-    let wait = || {
-        let event = Event::new(&opened.gpu)?;
-        event.record(&gpu::stream_of(&opened.gpu, other))?;
-        gpu::stream_of(&opened.gpu, waiting).wait(&event)
-    };
-    py.detach(wait).map_err(error::device)
 }

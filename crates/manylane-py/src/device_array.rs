@@ -31,6 +31,14 @@ struct Inner {
     number: Number,
     /// Behind the work that computes it.
     event: Event,
+    /// What keeps the stream, where that is an object.
+    _stream: Option<Py<PyAny>>,
+}
+
+impl Drop for DeviceArray {
+    fn drop(&mut self) {
+        let_go();
+    }
 }
 
 impl DeviceArray {
@@ -41,8 +49,10 @@ impl DeviceArray {
         shape: [usize; 2],
         number: Number,
         event: Event,
+        stream: Option<Py<PyAny>>,
     ) -> Self {
-        DeviceArray { inner: Arc::new(Inner { opened, block, shape, number, event }) }
+        let inner = Inner { opened, block, shape, number, event, _stream: stream };
+        DeviceArray { inner: Arc::new(inner) }
     }
 
     fn id(&self) -> DeviceId {
@@ -76,18 +86,26 @@ impl DeviceArray {
 
     /// Waits until it has been computed.
     fn synchronize(&self, py: Python<'_>) -> PyResult<()> {
-        let Inner { opened, number, .. } = &*self.inner;
-        let done = py.detach(|| stream_of(&opened.gpu, *number).synchronize());
+        let Inner { opened, event, .. } = &*self.inner;
+        // The stream of the work can be another thread's, or gone by now: the event never is.
+        let done = py.detach(|| {
+            let own = opened.own_stream()?;
+            own.wait(event)?;
+            own.synchronize()
+        });
         let_go();
         done.map_err(error::device)
     }
 
     /// A copy in the host's memory, row after row. Waits until it has been computed.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let Inner { opened, block, number, .. } = &*self.inner;
+        let Inner { opened, block, event, .. } = &*self.inner;
         PyBytes::new_with(py, self.nbytes(), |bytes| {
-            let stream = stream_of(&opened.gpu, *number);
-            let done = py.detach(|| block.memory().read(0, bytes, &stream));
+            let done = py.detach(|| {
+                let own = opened.own_stream()?;
+                own.wait(event)?;
+                block.memory().read(0, bytes, own)
+            });
             let_go();
             done.map_err(error::device)
         })
@@ -111,7 +129,8 @@ impl DeviceArray {
             return Err(PyBufferError::new_err(format!("the array is on {id}, and stays there")));
         }
         match (stream, id.vendor) {
-            (Some(-1), _) => {}
+            // The consumer orders its work itself, on a stream that it does not tell.
+            (Some(-1), _) => self.inner.block.share(),
             (Some(0), Vendor::Cuda) => {
                 return Err(PyValueError::new_err(
                     "stream 0 is ambiguous: 1 is the default stream, 2 that of this thread",
@@ -123,6 +142,7 @@ impl DeviceArray {
             },
             (None, _) => self.let_wait(py, Number::DEFAULT)?,
         }
+        let_go();
         let versioned = max_version.is_some_and(|(major, _)| major >= 1);
         let (address, shape) = (self.inner.block.pointer().0, self.inner.shape);
         dlpack::capsule(py, (id.vendor, id.ordinal), address, shape, self.inner.clone(), versioned)
@@ -144,9 +164,11 @@ impl DeviceArray {
         let interface = PyDict::new(py);
         interface.set_item("shape", self.shape())?;
         interface.set_item("typestr", "|u1")?;
-        interface.set_item("data", (self.inner.block.pointer().0, false))?;
+        // An array of no bytes is nowhere, says the interface.
+        let address = if self.nbytes() == 0 { 0 } else { self.inner.block.pointer().0 };
+        interface.set_item("data", (address, false))?;
         interface.set_item("strides", py.None())?;
-        interface.set_item("stream", self.inner.number.of_interface())?;
+        interface.set_item("stream", self.stream_to_wait_for(py)?)?;
         interface.set_item("version", 3)?;
         Ok(interface)
     }
@@ -163,10 +185,25 @@ impl DeviceArray {
 
 impl DeviceArray {
     fn let_wait(&self, py: Python<'_>, other: Number) -> PyResult<()> {
-        let Inner { opened, number, event, .. } = &*self.inner;
+        let Inner { opened, block, number, event, .. } = &*self.inner;
         if other == *number {
             return Ok(());
         }
+        block.share();
         py.detach(|| stream_of(&opened.gpu, other).wait(event)).map_err(error::device)
+    }
+
+    /// What a consumer of the interface has to wait for: nothing once it is computed, for then its stream may be gone.
+    fn stream_to_wait_for(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        let Inner { number, event, .. } = &*self.inner;
+        if event.is_done().map_err(error::device)? {
+            return Ok(None);
+        }
+        if number.is_elsewhere() {
+            // That has no name on this thread.
+            self.synchronize(py)?;
+            return Ok(None);
+        }
+        Ok(Some(number.of_interface()))
     }
 }

@@ -3,7 +3,10 @@
 //! <https://dmlc.github.io/dlpack/latest/python_spec.html>; the structures are those of `dlpack.h` 1.1.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_void};
+use std::{
+    ffi::{CStr, c_void},
+    ops::Range,
+};
 
 use manylane_gpu::Vendor;
 use pyo3::{
@@ -11,6 +14,8 @@ use pyo3::{
     prelude::*,
     types::{IntoPyDict as _, PyCapsule},
 };
+
+use crate::streams::Number;
 
 /// Kinds of devices, `DLDeviceType`.
 const CPU: i32 = 1;
@@ -108,17 +113,22 @@ pub(crate) struct Foreign {
     pub(crate) strides: Vec<isize>,
     pub(crate) item: Item,
     pub(crate) read_only: bool,
-    /// Whether its library would free and reuse the memory in the order of the stream that is worked on.
-    pub(crate) is_ordered: bool,
+    /// The stream in whose order its library frees and reuses the memory, if that can be told.
+    pub(crate) own: Option<Number>,
     /// What keeps the memory: the array itself and a capsule.
     pub(crate) owner: Vec<Py<PyAny>>,
 }
 
 impl Foreign {
-    /// What must be kept until the stream has passed the work. Nothing of an array whose memory is reused in the order
+    /// What must be kept until a stream has passed the work. Nothing of an array whose memory is reused in the order
     /// of that stream: to keep it would keep memory that its owner has freed.
-    pub(crate) fn into_kept(self) -> Vec<Py<PyAny>> {
-        if self.is_ordered { Vec::new() } else { self.owner }
+    pub(crate) fn into_kept(self, stream: Number) -> Vec<Py<PyAny>> {
+        if self.own == Some(stream) { Vec::new() } else { self.owner }
+    }
+
+    /// Addresses of its bytes.
+    pub(crate) fn range(&self) -> Range<u64> {
+        self.address..self.address.saturating_add(self.span() as u64)
     }
 
     /// Bytes from the first to the last, if the array has any.
@@ -155,7 +165,12 @@ pub(crate) fn kind_of(vendor: Vendor) -> i32 {
 pub(crate) fn place(object: &Bound<'_, PyAny>) -> PyResult<Where> {
     let device = object.call_method0("__dlpack_device__")?;
     let kind: i32 = device.get_item(0)?.extract()?;
-    let id: u32 = device.get_item(1)?.extract()?;
+    let id: i32 = device.get_item(1)?.extract()?;
+    place_of(kind, id)
+}
+
+fn place_of(kind: i32, id: i32) -> PyResult<Where> {
+    let id = u32::try_from(id).map_err(|_| PyTypeError::new_err("a device has no such number"))?;
     match kind {
         CPU | CUDA_HOST | ROCM_HOST => Ok(Where::Host),
         CUDA => Ok(Where::Gpu(Vendor::Cuda, id)),
@@ -203,7 +218,11 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, stream: Option<i64>) -> PyResult
     // SAFETY: the capsule, which the result holds, keeps the tensor.
     let tensor = unsafe { &*tensor };
     let mut foreign = of_tensor(tensor)?;
-    (foreign.place, foreign.read_only) = (place(object)?, read_only);
+    foreign.read_only = read_only;
+    // What the object says has decided on the stream, but the tensor is what is read.
+    if place(object)? != foreign.place {
+        return Err(PyBufferError::new_err("a tensor on another device than its object says"));
+    }
     foreign.owner = vec![capsule.into_any().unbind(), object.clone().unbind()];
     Ok(foreign)
 }
@@ -233,13 +252,13 @@ fn of_tensor(tensor: &Tensor) -> PyResult<Foreign> {
     };
     let address = (tensor.data.addr() as u64).checked_add(tensor.byte_offset).ok_or_else(bad)?;
     Ok(Foreign {
-        place: Where::Host,
+        place: place_of(tensor.device_type, tensor.device_id)?,
         address,
         shape,
         strides,
         item,
         read_only: false,
-        is_ordered: false,
+        own: None,
         owner: Vec::new(),
     })
 }

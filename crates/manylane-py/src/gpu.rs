@@ -4,7 +4,8 @@
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+    process,
+    sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use manylane::hash::{Algorithm, Midstate};
@@ -24,7 +25,7 @@ use crate::{
     error::{self, DeviceError, Error, library},
     hash::name_of,
     input::Input,
-    memory::{Offsets, slice},
+    memory::{Offsets, slice, span, stride_of},
     pool::{self, Block},
     streams::{self, Number},
 };
@@ -36,13 +37,57 @@ pub(crate) struct Opened {
     sha3: OnceLock<Result<Sha3, manylane_gpu::Error>>,
     /// Where messages are put in order of their length, one for each stream.
     workspaces: Mutex<HashMap<Number, (usize, Workspace)>>,
+    /// For copies of results, which wait for the events behind these.
+    own: OnceLock<Result<Stream, manylane_gpu::Error>>,
+    pid: u32,
+}
+
+impl Opened {
+    /// A stream that is nobody else's.
+    pub(crate) fn own_stream(&self) -> Result<&Stream, manylane_gpu::Error> {
+        self.own.get_or_init(|| Stream::new(&self.gpu)).as_ref().map_err(Clone::clone)
+    }
+}
+
+/// Workspaces that are kept: streams come and go.
+const MOST_WORKSPACES: usize = 16;
+
+/// Devices by their names.
+type OpenedDevices = Mutex<HashMap<DeviceId, Arc<Opened>>>;
+static OPENED: LazyLock<OpenedDevices> = LazyLock::new(Mutex::default);
+
+/// Held only while the interpreter's lock is held too, so that no thread has it when another one forks.
+fn opened() -> MutexGuard<'static, HashMap<DeviceId, Arc<Opened>>> {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Some device of a vendor that has been opened.
+pub(crate) fn any_opened(vendor: Vendor) -> Option<Arc<Opened>> {
+    opened().iter().find(|(id, _)| id.vendor == vendor).map(|(_, opened)| opened.clone())
+}
+
+/// Gives memory that is kept for later calls back to the driver, and lets go of arrays whose work is done.
+#[pyfunction]
+pub(crate) fn free_memory(py: Python<'_>) {
+    let_go();
+    let all: Vec<Arc<Opened>> = opened().values().cloned().collect();
+    // In a forked child locks could be held for ever, and nothing of what is kept is its own.
+    if all.iter().any(|opened| opened.pid != process::id()) {
+        return;
+    }
+    py.detach(|| {
+        for opened in all {
+            let mut workspaces = opened.workspaces.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = std::mem::take(&mut *workspaces);
+            drop(workspaces);
+            drop(kept);
+        }
+        pool::empty();
+    });
 }
 
 /// The device of that name.
 pub(crate) fn open(py: Python<'_>, id: DeviceId) -> PyResult<Arc<Opened>> {
-    static OPENED: LazyLock<Mutex<HashMap<DeviceId, Arc<Opened>>>> = LazyLock::new(Mutex::default);
-    // Held only while the interpreter's lock is held too, so that no thread has it when another one forks.
-    let opened = || OPENED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(opened) = opened().get(&id) {
         return Ok(opened.clone());
     }
@@ -52,6 +97,8 @@ pub(crate) fn open(py: Python<'_>, id: DeviceId) -> PyResult<Arc<Opened>> {
         sm3: OnceLock::new(),
         sha3: OnceLock::new(),
         workspaces: Mutex::default(),
+        own: OnceLock::new(),
+        pid: process::id(),
     });
     Ok(opened().entry(id).or_insert(new).clone())
 }
@@ -60,13 +107,17 @@ pub(crate) fn open(py: Python<'_>, id: DeviceId) -> PyResult<Arc<Opened>> {
 pub(crate) struct DeviceInput {
     opened: Arc<Opened>,
     number: Number,
+    /// Whether the caller has named the stream.
+    is_asked: bool,
+    /// What keeps the stream, where that is an object.
+    stream_object: Option<Py<PyAny>>,
     messages: DeviceMessages,
     /// Addresses that are read.
     range: Range<u64>,
     /// Bytes of all messages.
     bytes: u64,
-    /// Offsets that were copied to the device.
-    offsets: Option<Arc<Block>>,
+    /// Offsets, as they were checked, on the device.
+    offsets: Option<Block>,
     /// What keeps the memory until the stream has passed the work.
     owner: Vec<Py<PyAny>>,
 }
@@ -83,7 +134,7 @@ pub(crate) struct HostTensor {
 impl HostTensor {
     /// All of it.
     pub(crate) fn data(&self) -> &[u8] {
-        let len = if self.count == 0 { 0 } else { (self.count - 1) * self.stride + self.len };
+        let len = span(self.count, self.len, self.stride).expect("as `input` has found");
         // SAFETY: the tensor's owner is held, and these are its bounds.
         unsafe { slice(std::ptr::with_exposed_provenance(self.address), len) }
     }
@@ -103,10 +154,7 @@ fn rows(array: &Foreign) -> PyResult<(usize, usize, usize)> {
     if len > 1 && step != 1 {
         return Err(PyValueError::new_err("the bytes of a row are not contiguous"));
     }
-    match usize::try_from(stride) {
-        Ok(stride) if count <= 1 || stride >= len => Ok((count, len, stride)),
-        _ => Err(PyValueError::new_err("the rows overlap, or run backwards")),
-    }
+    Ok((count, len, stride_of(count, len, stride)?))
 }
 
 /// An array with one of the protocols for devices; none if the object has none.
@@ -122,7 +170,10 @@ fn foreign(
         let own = streams::current(object)?;
         let number = number.or(own).unwrap_or(Number::DEFAULT);
         let mut tensor = dlpack::tensor(object, Some(number.of_dlpack(vendor)))?;
-        tensor.is_ordered = own == Some(number);
+        tensor.own = own;
+        if own == Some(number) {
+            streams::note_use(object)?;
+        }
         return Ok(Some((tensor, number)));
     }
     array_interface::foreign(object, number)
@@ -153,6 +204,7 @@ pub(crate) fn input(
 ) -> PyResult<Option<Input>> {
     let py = object.py();
     let asked = stream.map(streams::asked).transpose()?;
+    let stream_object = stream.filter(|_| asked.is_some()).map(|stream| stream.clone().unbind());
     let Some((array, number)) = foreign(object, asked)? else { return Ok(None) };
     let Where::Gpu(vendor, ordinal) = array.place else {
         if offsets.is_some() {
@@ -160,6 +212,9 @@ pub(crate) fn input(
         }
         let (count, len, stride) = rows(&array)?;
         let address = array.address as usize;
+        if span(count, len, stride).is_none_or(|bytes| bytes > 0 && address == 0) {
+            return Err(PyValueError::new_err("a tensor whose description makes no sense"));
+        }
         let tensor = HostTensor { address, count, len, stride, _owner: array.owner };
         return Ok(Some(Input::Tensor(tensor)));
     };
@@ -171,8 +226,10 @@ pub(crate) fn input(
     let mut input = DeviceInput {
         opened,
         number,
+        is_asked: asked.is_some(),
+        stream_object,
         messages: DeviceMessages { count: 0, layout: Layout::Strided { data, len: 0, stride: 0 } },
-        range: array.address..array.address + span,
+        range: array.range(),
         bytes: 0,
         offsets: None,
         owner: Vec::new(),
@@ -193,7 +250,7 @@ pub(crate) fn input(
             input.cut(py, offsets, data, span)?;
         }
     }
-    input.owner.extend(array.into_kept());
+    input.owner.extend(array.into_kept(number));
     Ok(Some(Input::Device(input)))
 }
 
@@ -207,7 +264,7 @@ impl DeviceInput {
     }
 
     /// Takes offsets, which are checked on the host: one that points past the data would end the work of everybody
-    /// who uses the device's context.
+    /// who uses the device's context. The kernel reads a copy of what was checked, so that nothing else can change them.
     fn cut(
         &mut self,
         py: Python<'_>,
@@ -216,17 +273,12 @@ impl DeviceInput {
         len: u64,
     ) -> PyResult<()> {
         let on_host = crate::memory::view(offsets).is_ok();
-        let (numbers, at) = if on_host {
-            let numbers = Offsets::of(offsets)?;
-            let at = self.upload(py, &numbers)?;
-            (numbers, at)
-        } else {
-            self.download(py, offsets)?
-        };
+        let numbers = if on_host { Offsets::of(offsets)? } else { self.download(py, offsets)? };
         let (count, bytes) = match &numbers {
             Offsets::Short(numbers) => checked(numbers, len)?,
             Offsets::Long(numbers) => checked(numbers, len)?,
         };
+        let at = self.upload(py, &numbers)?;
         let layout = match numbers {
             Offsets::Short(_) => Layout::Offsets32 { data, offsets: at, base: 0 },
             Offsets::Long(_) => Layout::Offsets64 { data, offsets: at, base: 0 },
@@ -240,20 +292,19 @@ impl DeviceInput {
             Offsets::Short(numbers) => numbers.iter().flat_map(|n| n.to_ne_bytes()).collect(),
             Offsets::Long(numbers) => numbers.iter().flat_map(|n| n.to_ne_bytes()).collect(),
         };
-        let mut block = pool::block(&self.opened.gpu, self.number, bytes.len().max(8))
-            .map_err(error::device)?;
-        let stream = self.stream();
-        py.detach(|| block.memory_mut().write(0, &bytes, &stream)).map_err(error::device)?;
+        let (stream, number) = (self.stream(), self.number);
+        let write = || {
+            let mut block = pool::block(stream.gpu(), number, bytes.len().max(8))?;
+            block.memory_mut().write(0, &bytes, &stream)?;
+            Ok(block)
+        };
+        let block = py.detach(write).map_err(error::device)?;
         let at = block.pointer();
-        self.offsets = Some(Arc::new(block));
+        self.offsets = Some(block);
         Ok(at)
     }
 
-    fn download(
-        &mut self,
-        py: Python<'_>,
-        offsets: &Bound<'_, PyAny>,
-    ) -> PyResult<(Offsets, DevicePointer)> {
+    fn download(&self, py: Python<'_>, offsets: &Bound<'_, PyAny>) -> PyResult<Offsets> {
         let Some((array, _)) = foreign(offsets, Some(self.number))? else {
             return Err(PyTypeError::new_err("offsets must be an array of integers"));
         };
@@ -287,8 +338,7 @@ impl DeviceInput {
                 ));
             }
         };
-        self.owner.extend(array.into_kept());
-        Ok((numbers, at))
+        Ok(numbers)
     }
 }
 
@@ -309,25 +359,32 @@ fn checked<T: Copy + Into<u64>>(offsets: &[T], len: u64) -> PyResult<(usize, u64
 /// Where the results of a call go.
 enum Target {
     New(Block),
-    Given(DevicePointer, Vec<Py<PyAny>>),
+    /// The caller's, with its owner and the stream that its library works on.
+    Given(DevicePointer, Vec<Py<PyAny>>, Option<Number>),
 }
 
 impl Target {
     fn pointer(&self) -> DevicePointer {
         match self {
             Target::New(block) => block.pointer(),
-            Target::Given(pointer, _) => *pointer,
+            Target::Given(pointer, ..) => *pointer,
         }
     }
 
-    fn of(input: &DeviceInput, out: Option<&Bound<'_, PyAny>>, len: usize) -> PyResult<Self> {
+    /// Room for results of `len` bytes, apart from the input and whatever else is read.
+    fn of(
+        py: Python<'_>,
+        input: &DeviceInput,
+        others: Option<&DeviceInput>,
+        out: Option<&Bound<'_, PyAny>>,
+        len: usize,
+    ) -> PyResult<Self> {
         let count = input.messages.count;
         let bytes =
             count.checked_mul(len).ok_or_else(|| PyValueError::new_err("too many results"))?;
         let Some(out) = out else {
-            let block =
-                pool::block(&input.opened.gpu, input.number, bytes).map_err(error::device)?;
-            return Ok(Target::New(block));
+            let block = py.detach(|| pool::block(&input.opened.gpu, input.number, bytes));
+            return Ok(Target::New(block.map_err(error::device)?));
         };
         let id = input.id();
         let Some((array, _)) = foreign(out, Some(input.number))? else {
@@ -353,11 +410,14 @@ impl Target {
         if !array.address.is_multiple_of(16) {
             return Err(PyValueError::new_err("out does not begin at a multiple of 16 bytes"));
         }
-        let end = array.address + bytes as u64;
-        if bytes > 0 && array.address < input.range.end && input.range.start < end {
+        let ours = array.range();
+        let overlaps =
+            |read: &DeviceInput| ours.start < read.range.end && read.range.start < ours.end;
+        if !ours.is_empty() && [input].into_iter().chain(others).any(overlaps) {
             return Err(PyValueError::new_err("out overlaps the input"));
         }
-        Ok(Target::Given(DevicePointer(array.address), array.into_kept()))
+        let own = array.own;
+        Ok(Target::Given(DevicePointer(array.address), array.into_kept(input.number), own))
     }
 }
 
@@ -378,7 +438,7 @@ fn check_device(asked: &str, id: DeviceId) -> PyResult<()> {
 /// What is enqueued.
 enum Work<'a> {
     Hash(&'a Midstate),
-    Hmac(&'a DeviceMessages),
+    Hmac(&'a DeviceInput),
 }
 
 /// Enqueues the work, and gives the event behind it.
@@ -398,8 +458,12 @@ fn launch(
                 let (room, workspace) = match workspaces.remove(&input.number) {
                     Some((room, kept)) if room >= messages.count => (room, kept),
                     _ => {
+                        // Streams that are gone have theirs still.
+                        if workspaces.len() >= MOST_WORKSPACES {
+                            workspaces.clear();
+                        }
                         let room = messages.count.next_power_of_two();
-                        (room, Workspace::new(gpu, room)?)
+                        (room, pool::with_room(|| Workspace::new(gpu, room))?)
                     }
                 };
                 Some(
@@ -432,7 +496,7 @@ fn launch(
                 Work::Hmac(keys) => {
                     let sm3 =
                         opened.sm3.get_or_init(|| Sm3::new(gpu)).as_ref().map_err(Clone::clone)?;
-                    sm3.hmac_many(&stream, keys, messages, workspace, out)?;
+                    sm3.hmac_many(&stream, &keys.messages, messages, workspace, out)?;
                 }
             }
         }
@@ -468,31 +532,42 @@ fn run<'py>(
     work: &Work<'_>,
     len: usize,
     out: Option<&Bound<'py, PyAny>>,
-    extra: Vec<Py<PyAny>>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let_go();
-    let target = Target::of(input, out, len)?;
+    let keys = match work {
+        Work::Hash(_) => None,
+        Work::Hmac(keys) => Some(*keys),
+    };
+    let target = Target::of(py, input, keys, out, len)?;
     let at = target.pointer();
+    let gpu = &input.opened.gpu;
     let event = py.detach(|| launch(input, work, at)).map_err(error::device)?;
+    let inputs = [input].into_iter().chain(keys);
     let mut owners: Vec<_> =
-        input.owner.iter().map(|owner| owner.clone_ref(py)).chain(extra).collect();
-    let held = input.offsets.clone();
+        inputs.flat_map(|input| &input.owner).map(|owner| owner.clone_ref(py)).collect();
     let result = match target {
         Target::New(block) => {
             let shape = [input.messages.count, len];
-            let second = Event::new(&input.opened.gpu).map_err(error::device)?;
+            let second = Event::new(gpu).map_err(error::device)?;
             second.record(&input.stream()).map_err(error::device)?;
-            let array = DeviceArray::new(input.opened.clone(), block, shape, input.number, second);
+            let stream = input.stream_object.as_ref().map(|stream| stream.clone_ref(py));
+            let (opened, number) = (input.opened.clone(), input.number);
+            let array = DeviceArray::new(opened, block, shape, number, second, stream);
             Bound::new(py, array)?.into_any()
         }
-        Target::Given(_, owner) => {
+        Target::Given(_, owner, own) => {
             owners.extend(owner);
+            // Where nobody has chosen a stream, nobody thinks of the two being different either.
+            if let Some(own) = own
+                && own != input.number
+                && !input.is_asked
+            {
+                stream_of(gpu, own).wait(&event).map_err(error::device)?;
+            }
             out.expect("it was given").clone()
         }
     };
-    // Offsets of ours go back to their stream's pool at once, as all that follows on it comes later.
-    drop(held);
     if !owners.is_empty() {
         keep(event, owners);
     }
@@ -517,7 +592,7 @@ pub(crate) fn hash_many<'py>(
         return Err(Error::new_err(format!("{name} is not computed of arrays on a GPU")));
     }
     let start = Midstate::new(algorithm);
-    run(py, input, &Work::Hash(&start), algorithm.digest_len(), out, Vec::new(), progress)
+    run(py, input, &Work::Hash(&start), algorithm.digest_len(), out, progress)
 }
 
 /// HMAC-SM3 of messages on a GPU, each under its own key there.
@@ -533,12 +608,22 @@ pub(crate) fn hmac_many<'py>(
     if keys.id() != input.id() || keys.number != input.number {
         return Err(DeviceError::new_err("keys and messages are on different devices or streams"));
     }
-    let owners = keys.owner.iter().map(|owner| owner.clone_ref(py)).collect();
-    run(py, input, &Work::Hmac(&keys.messages), 32, out, owners, progress)
+    run(py, input, &Work::Hmac(keys), 32, out, progress)
 }
 
 /// A stream of that number on a device.
 pub(crate) fn stream_of(gpu: &Gpu, number: Number) -> Stream {
     // SAFETY: the caller's stream, which must be alive as long as work is enqueued on it, as the documentation says.
     unsafe { Stream::borrowed(gpu, number.handle()) }
+}
+
+/// Lets work on one stream wait for what is on another.
+pub(crate) fn let_wait(
+    gpu: &Gpu,
+    waiting: Number,
+    other: Number,
+) -> Result<(), manylane_gpu::Error> {
+    let event = Event::new(gpu)?;
+    event.record(&stream_of(gpu, other))?;
+    stream_of(gpu, waiting).wait(&event)
 }

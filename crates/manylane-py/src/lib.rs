@@ -44,6 +44,7 @@ fn _manylane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(file::hash_file, module)?)?;
     module.add_function(wrap_pyfunction!(many::hash_many, module)?)?;
     module.add_function(wrap_pyfunction!(many::hmac_many, module)?)?;
+    module.add_function(wrap_pyfunction!(gpu::free_memory, module)?)?;
     module.add_function(wrap_pyfunction!(engines::explain, module)?)?;
     module.add_function(wrap_pyfunction!(engines::check_device, module)?)?;
     module.add_function(wrap_pyfunction!(engines::gpus, module)?)?;

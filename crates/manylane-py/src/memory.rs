@@ -5,11 +5,12 @@
 //! `hashlib`, which reads in the same way; nothing here reads such bytes to decide where to read or write.
 #![allow(unsafe_code)]
 
-use std::ops::Range;
+use std::{ffi::c_int, ops::Range};
 
 use pyo3::{
     buffer::PyUntypedBuffer,
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::{PyBufferError, PyTypeError, PyValueError},
+    ffi,
     prelude::*,
     types::{PyBytes, PyString},
 };
@@ -27,7 +28,49 @@ pub(crate) enum Bytes {
     /// What cannot change.
     Object(Py<PyBytes>),
     /// A view of anything else.
-    View(PyUntypedBuffer),
+    View(Plain),
+}
+
+/// A view of contiguous memory without regard to its shape, which not every object has: that of `ctypes` lacks strides,
+/// an array of no dimensions lacks a shape too.
+pub(crate) struct Plain(Box<ffi::Py_buffer>);
+
+// SAFETY: an exporter's description of memory that it keeps; released with the interpreter's lock held.
+unsafe impl Send for Plain {}
+// SAFETY: as above; it is never written to.
+unsafe impl Sync for Plain {}
+
+impl Plain {
+    fn of(object: &Bound<'_, PyAny>, flags: c_int) -> PyResult<Self> {
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: the interpreter's lock is held, and the place is ours to be filled.
+        match unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &raw mut *view, flags) } {
+            0 => Ok(Plain(view)),
+            _ => Err(no_view(object, PyErr::fetch(object.py()))),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.0.len.unsigned_abs()
+    }
+}
+
+impl Drop for Plain {
+    fn drop(&mut self) {
+        // Where there is no interpreter any more, its memory has gone with it.
+        // SAFETY: filled by `of`, and released once.
+        let _ = Python::try_attach(|_| unsafe { ffi::PyBuffer_Release(&raw mut *self.0) });
+    }
+}
+
+/// A clear error for an object that has no memory to show.
+fn no_view(object: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyTypeError>(object.py()) {
+        return error;
+    }
+    let name = object.get_type().name().map(|name| name.to_string());
+    let name = name.unwrap_or_else(|_| "object".into());
+    PyTypeError::new_err(format!("a bytes-like object is required, not '{name}'"))
 }
 
 impl Bytes {
@@ -37,15 +80,9 @@ impl Bytes {
             return Ok(Bytes::Object(bytes.clone().unbind()));
         }
         if object.is_instance_of::<PyString>() {
-            return Err(PyTypeError::new_err(
-                "strings must be encoded before they are used as bytes",
-            ));
+            return Err(PyTypeError::new_err("Strings must be encoded before hashing"));
         }
-        let view = view(object)?;
-        if !view.is_c_contiguous() {
-            return Err(PyValueError::new_err("the buffer is not C-contiguous"));
-        }
-        Ok(Bytes::View(view))
+        Ok(Bytes::View(Plain::of(object, ffi::PyBUF_SIMPLE)?))
     }
 
     /// The bytes.
@@ -60,23 +97,14 @@ impl Bytes {
                 }
             }
             // SAFETY: the view is contiguous and held.
-            Bytes::View(view) => unsafe { slice(view.buf_ptr().cast(), view.len_bytes()) },
+            Bytes::View(view) => unsafe { slice(view.0.buf.cast(), view.len()) },
         }
     }
 }
 
 /// A view of an object's memory; a clear error if it has none to show.
 pub(crate) fn view(object: &Bound<'_, PyAny>) -> PyResult<PyUntypedBuffer> {
-    let view = PyUntypedBuffer::get(object).map_err(|error| {
-        let py = object.py();
-        if error.is_instance_of::<PyTypeError>(py) {
-            let name = object.get_type().name().map(|name| name.to_string());
-            let name = name.unwrap_or_else(|_| "object".into());
-            PyTypeError::new_err(format!("a bytes-like object is required, not '{name}'"))
-        } else {
-            error
-        }
-    })?;
+    let view = PyUntypedBuffer::get(object).map_err(|error| no_view(object, error))?;
     match view.suboffsets() {
         Some(offsets) if offsets.iter().any(|&offset| offset >= 0) => {
             Err(PyValueError::new_err("the buffer is indirect"))
@@ -126,21 +154,40 @@ impl Rows {
         if len > 1 && step != 1 {
             return Err(PyValueError::new_err("the bytes of a row are not contiguous"));
         }
-        let stride = match usize::try_from(stride) {
-            Ok(stride) if count <= 1 || stride >= len => stride,
-            _ => return Err(PyValueError::new_err("the rows overlap, or run backwards")),
-        };
-        Ok(Rows { view, count, len, stride })
+        let stride = stride_of(count, len, stride)?;
+        let rows = Rows { view, count, len, stride };
+        let bytes = span(count, len, stride);
+        if bytes.is_none_or(|bytes| bytes > 0 && rows.view.buf_ptr().is_null()) {
+            return Err(PyValueError::new_err("a buffer whose description makes no sense"));
+        }
+        Ok(rows)
     }
 
     /// All of it, from the first row's begin to the last one's end.
     pub(crate) fn data(&self) -> &[u8] {
-        let len = match self.count {
-            0 => 0,
-            count => (count - 1) * self.stride + self.len,
-        };
+        let len = span(self.count, self.len, self.stride).expect("as `of` has found");
         // SAFETY: the view is held, and these are the bounds of what it shows.
         unsafe { slice(self.view.buf_ptr().cast(), len) }
+    }
+}
+
+/// The stride of rows. That of a single row, or of rows without bytes, says nothing.
+pub(crate) fn stride_of(count: usize, len: usize, stride: isize) -> PyResult<usize> {
+    match usize::try_from(stride) {
+        _ if count <= 1 || len == 0 => Ok(len),
+        Ok(stride) if stride >= len => Ok(stride),
+        _ => Err(PyValueError::new_err("the rows overlap, or run backwards")),
+    }
+}
+
+/// Bytes from the first row's begin to the last one's end; none if that is no number.
+pub(crate) fn span(count: usize, len: usize, stride: usize) -> Option<usize> {
+    match (count, len) {
+        (0, _) | (_, 0) => Some(0),
+        _ => (count - 1)
+            .checked_mul(stride)?
+            .checked_add(len)
+            .filter(|&all| all <= isize::MAX as usize),
     }
 }
 
@@ -193,13 +240,34 @@ impl Offsets {
 
 /// Memory of an object that results are written to.
 pub(crate) struct Output {
-    view: PyUntypedBuffer,
+    at: *mut u8,
+    len: usize,
+    /// Keeps the memory.
+    _view: Held,
+}
+
+enum Held {
+    Shaped { _view: PyUntypedBuffer },
+    Plain { _view: Plain },
 }
 
 impl Output {
     /// For `count` results of `len` bytes: as many rows, or all of them in one dimension.
     pub(crate) fn of(object: &Bound<'_, PyAny>, count: usize, len: usize) -> PyResult<Self> {
-        let view = view(object)?;
+        let view = match view(object) {
+            // Without strides, as `ctypes` has it, there is one dimension.
+            Err(error) if error.is_instance_of::<PyBufferError>(object.py()) => {
+                let output = Output::plain(object)?;
+                return match count.checked_mul(len) == Some(output.len) {
+                    true => Ok(output),
+                    false => Err(PyValueError::new_err(format!(
+                        "out has {} bytes, which is not {count} times {len}",
+                        output.len
+                    ))),
+                };
+            }
+            view => view?,
+        };
         if view.readonly() {
             return Err(PyValueError::new_err("out is read-only"));
         }
@@ -220,31 +288,45 @@ impl Output {
                 view.shape()
             )));
         }
-        Ok(Output { view })
+        let (at, len) = (view.buf_ptr().cast(), view.len_bytes());
+        Ok(Output { at, len, _view: Held::Shaped { _view: view } })
+    }
+
+    /// Contiguous bytes of any shape.
+    fn plain(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let view = match Plain::of(object, ffi::PyBUF_WRITABLE) {
+            Ok(view) => view,
+            // The exporter's own words are of no use to whoever has given it as a place for results.
+            Err(error) => match Plain::of(object, ffi::PyBUF_SIMPLE) {
+                Ok(_) => return Err(PyValueError::new_err("the output is read-only")),
+                Err(_) => return Err(error),
+            },
+        };
+        Ok(Output { at: view.0.buf.cast(), len: view.len(), _view: Held::Plain { _view: view } })
     }
 
     /// Contiguous bytes of any shape, exactly `len` or more of them.
     pub(crate) fn at_least(object: &Bound<'_, PyAny>, len: usize) -> PyResult<Self> {
-        let view = view(object)?;
-        if view.readonly() {
-            return Err(PyValueError::new_err("the output is read-only"));
-        }
-        if !view.is_c_contiguous() {
-            return Err(PyValueError::new_err("the output is not C-contiguous"));
-        }
-        if view.len_bytes() < len {
+        let output = Output::plain(object)?;
+        output.check_len(len)?;
+        Ok(output)
+    }
+
+    /// Refuses to have fewer bytes.
+    pub(crate) fn check_len(&self, len: usize) -> PyResult<()> {
+        if self.len < len {
             return Err(PyValueError::new_err(format!(
                 "the output has {} bytes, {len} are needed",
-                view.len_bytes()
+                self.len
             )));
         }
-        Ok(Output { view })
+        Ok(())
     }
 
     /// Addresses of its bytes.
     pub(crate) fn range(&self) -> Range<usize> {
-        let start = self.view.buf_ptr().addr();
-        start..start + self.view.len_bytes()
+        let start = self.at.addr();
+        start..start + self.len
     }
 
     /// Refuses to be where an input is: that would change while it is read.
@@ -258,11 +340,10 @@ impl Output {
 
     /// The bytes.
     pub(crate) fn get(&mut self) -> &mut [u8] {
-        let len = self.view.len_bytes();
-        if len == 0 {
+        if self.len == 0 {
             return &mut [];
         }
         // SAFETY: the view is contiguous, writable and held, and no input of the same call is there.
-        unsafe { std::slice::from_raw_parts_mut(self.view.buf_ptr().cast(), len) }
+        unsafe { std::slice::from_raw_parts_mut(self.at, self.len) }
     }
 }

@@ -1,6 +1,9 @@
 //! Streams of other libraries, by the numbers that the protocols have for them.
 
-use std::ffi::c_void;
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
 
 use manylane_gpu::Vendor;
 use pyo3::{
@@ -11,7 +14,11 @@ use pyo3::{
 
 /// A stream: the driver's handle, of which 0 is the default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Number(u64);
+pub(crate) struct Number {
+    handle: u64,
+    /// The thread whose stream it is, of CUDA's handle that means another stream on each thread; else 0.
+    thread: u64,
+}
 
 /// CUDA's number for the default stream that waits for others.
 const LEGACY: u64 = 1;
@@ -19,23 +26,39 @@ const LEGACY: u64 = 1;
 /// CUDA's number for the default stream of each thread.
 const PER_THREAD: u64 = 2;
 
+/// The calling thread, by a number that no other one ever has.
+fn this_thread() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    thread_local!(static NUMBER: u64 = NEXT.fetch_add(1, Relaxed));
+    NUMBER.with(|number| *number)
+}
+
 impl Number {
     /// The default stream.
-    pub(crate) const DEFAULT: Number = Number(0);
+    pub(crate) const DEFAULT: Number = Number { handle: 0, thread: 0 };
 
-    /// The driver's handle.
+    /// The driver's handle. Means this stream only if it is not [elsewhere](Self::is_elsewhere).
     pub(crate) fn handle(self) -> *mut c_void {
-        std::ptr::without_provenance_mut(self.0 as usize)
+        std::ptr::without_provenance_mut(self.handle as usize)
     }
 
     /// Of a handle, with CUDA's two numbers for the default stream being the same.
     pub(crate) fn of_handle(handle: u64) -> Self {
-        Number(if handle == LEGACY { 0 } else { handle })
+        match handle {
+            LEGACY => Number::DEFAULT,
+            PER_THREAD => Number { handle, thread: this_thread() },
+            handle => Number { handle, thread: 0 },
+        }
+    }
+
+    /// Whether it is another thread's own stream, which only that thread can name.
+    pub(crate) fn is_elsewhere(self) -> bool {
+        self.handle == PER_THREAD && self.thread != this_thread()
     }
 
     /// As `__dlpack__` takes it: on CUDA the default stream is 1, on ROCm 0.
     pub(crate) fn of_dlpack(self, vendor: Vendor) -> i64 {
-        match self.0 {
+        match self.handle {
             0 if vendor == Vendor::Cuda => LEGACY.cast_signed(),
             handle => handle.cast_signed(),
         }
@@ -43,12 +66,12 @@ impl Number {
 
     /// As the CUDA array interface has it.
     pub(crate) fn of_interface(self) -> u64 {
-        if self.0 == 0 { LEGACY } else { self.0 }
+        if self.handle == 0 { LEGACY } else { self.handle }
     }
 
     /// CUDA's special numbers are nothing on ROCm.
     pub(crate) fn check(self, vendor: Vendor) -> PyResult<()> {
-        match vendor != Vendor::Cuda && self.0 == PER_THREAD {
+        match vendor != Vendor::Cuda && self.handle == PER_THREAD {
             true => Err(PyValueError::new_err("ROCm has no stream 2")),
             false => Ok(()),
         }
@@ -86,16 +109,34 @@ pub(crate) fn asked(stream: &Bound<'_, PyAny>) -> PyResult<Number> {
 
 /// The stream that an array's library works on now, if that can be told.
 pub(crate) fn current(array: &Bound<'_, PyAny>) -> PyResult<Option<Number>> {
-    let module: String = array.get_type().getattr("__module__")?.extract().unwrap_or_default();
-    if module == "torch" || module.starts_with("torch.") {
-        let torch = array.py().import("torch")?;
-        let device = array.getattr("device")?;
-        let stream = torch.getattr("cuda")?.call_method1("current_stream", (device,))?;
+    if let Some(stream) = of_torch(array)? {
         return Ok(Some(Number::of_handle(stream.getattr("cuda_stream")?.extract()?)));
     }
     match array.getattr_opt("__cuda_array_interface__") {
         Ok(Some(interface)) => of_interface(&interface),
         _ => Ok(None),
+    }
+}
+
+/// PyTorch's current stream, if the array is a tensor of its.
+fn of_torch<'py>(array: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let modules = array.py().import("sys")?.getattr("modules")?;
+    let torch = modules.call_method1("get", ("torch",))?;
+    // A class of that name is not there as long as PyTorch is being imported.
+    let Some(tensor) = torch.getattr_opt("Tensor")? else { return Ok(None) };
+    if !array.is_instance(&tensor)? {
+        return Ok(None);
+    }
+    let device = array.getattr("device")?;
+    torch.getattr("cuda")?.call_method1("current_stream", (device,)).map(Some)
+}
+
+/// Tells the array's library that its current stream uses the array. PyTorch needs that where the stream is not the one
+/// that the memory was allocated for; others give memory out again in the order of their current stream.
+pub(crate) fn note_use(array: &Bound<'_, PyAny>) -> PyResult<()> {
+    match of_torch(array)? {
+        Some(stream) => array.call_method1("record_stream", (stream,)).map(drop),
+        None => Ok(()),
     }
 }
 

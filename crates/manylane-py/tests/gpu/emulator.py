@@ -58,6 +58,9 @@ class Stream:
     def synchronize(self) -> None:
         call("cuStreamSynchronize", ctypes.c_void_p(self.handle))
 
+    def destroy(self) -> None:
+        call("cuStreamDestroy_v2", ctypes.c_void_p(self.handle))
+
 
 class Memory:
     """Memory of a device, freed with this."""
@@ -72,9 +75,13 @@ class Memory:
             call("cuMemcpyHtoDAsync_v2", address, data, ctypes.c_size_t(len(data)), None)
             call("cuStreamSynchronize", None)
 
-    def read(self) -> bytes:
+    def read(self, stream: Stream | None = None) -> bytes:
+        """All of it: behind what is on a stream or, without one, on any."""
         use(self.ordinal)
-        call("cuCtxSynchronize")
+        if stream is None:
+            call("cuCtxSynchronize")
+        else:
+            stream.synchronize()
         data = ctypes.create_string_buffer(max(1, self.size))
         call("cuMemcpyDtoHAsync_v2", data, ctypes.c_uint64(self.address), ctypes.c_size_t(self.size), None)
         call("cuStreamSynchronize", None)
@@ -101,6 +108,15 @@ class InterfaceArray:
             "stream": stream,
             "version": 3,
         } | changes
+
+
+class View:
+    """Other items of an array's memory."""
+
+    def __init__(self, base: InterfaceArray, shape: tuple[int, ...], dtype: str) -> None:
+        self.base = base
+        changes = {"shape": shape, "typestr": dtype, "strides": None}
+        self.__cuda_array_interface__ = base.__cuda_array_interface__ | changes
 
 
 class _Tensor(ctypes.Structure):
