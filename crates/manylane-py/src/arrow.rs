@@ -59,6 +59,20 @@ impl Drop for Owned {
     }
 }
 
+/// A producer's structure, which only the thread that has it uses.
+struct Shared<T>(*mut T);
+
+// SAFETY: it is used on one thread; to be sent is what work without the interpreter's lock asks for.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *mut T {
+        self.0
+    }
+}
+
 /// How the values of an array lie.
 #[derive(Clone, Copy)]
 enum Kind {
@@ -131,6 +145,7 @@ impl Arrays {
     }
 
     fn of_stream(capsule: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = capsule.py();
         let stream = pointer(capsule, c"arrow_array_stream")?.cast::<Stream>();
         // SAFETY: a capsule of that name holds that structure, which is used by this thread alone.
         let (get_schema, get_next) = unsafe {
@@ -152,7 +167,9 @@ impl Arrays {
         };
         // SAFETY: the producer's function for its own stream, with room for a schema, which is released once.
         let kind = unsafe {
-            check(stream, get_schema(stream, &mut schema))?;
+            // A producer can wait for threads that need the interpreter.
+            let at = (Shared(stream), Shared(&raw mut schema));
+            check(stream, py.detach(|| get_schema(at.0.get(), at.1.get())))?;
             let kind = kind_of(&schema);
             if let Some(release) = schema.release {
                 release(&mut schema);
@@ -174,7 +191,10 @@ impl Arrays {
                 private_data: std::ptr::null_mut(),
             }));
             // SAFETY: the producer's function for its own stream, with room for an array.
-            unsafe { check(stream, get_next(stream, &mut *array.0))? };
+            unsafe {
+                let at = (Shared(stream), Shared(&raw mut *array.0));
+                check(stream, py.detach(|| get_next(at.0.get(), at.1.get())))?;
+            }
             if array.0.release.is_none() {
                 break;
             }
@@ -267,25 +287,25 @@ unsafe fn part(kind: Kind, array: &Array) -> PyResult<Part> {
                     (Some(start), Some(len)) => (start, len),
                     _ => return Err(Error::new_err("an Arrow array longer than memory")),
                 };
-                let data = if len == 0 { &[] } else { slice(buffer(1).add(start), len) };
+                let data = if len == 0 { &[] } else { of_bytes(buffer(1), start, len)? };
                 Ok(Part::Fixed { data, width, count })
             }
             Kind::Offsets32 => {
                 let offsets = of_numbers(buffer(1).cast::<u32>(), offset, count)?;
                 let end = offsets.last().map_or(Ok(0), |&end| i32::try_from(end));
                 let len = end.map_err(|_| negative())?.unsigned_abs() as usize;
-                Ok(Part::Offsets32 { data: slice(buffer(2), len), offsets })
+                Ok(Part::Offsets32 { data: of_bytes(buffer(2), 0, len)?, offsets })
             }
             Kind::Offsets64 => {
                 let offsets = of_numbers(buffer(1).cast::<u64>(), offset, count)?;
                 let end = offsets.last().map_or(Ok(0), |&end| i64::try_from(end));
                 let len = end.map_err(|_| negative())?.unsigned_abs() as usize;
-                Ok(Part::Offsets64 { data: slice(buffer(2), len), offsets })
+                Ok(Part::Offsets64 { data: of_bytes(buffer(2), 0, len)?, offsets })
             }
             Kind::Views => {
                 let lens = of_numbers_at(buffer(n_buffers - 1).cast::<u64>(), n_buffers - 3)?;
                 let views =
-                    if count == 0 { &[] } else { slice(buffer(1).add(16 * offset), 16 * count) };
+                    if count == 0 { &[] } else { of_bytes(buffer(1), 16 * offset, 16 * count)? };
                 let of_view = |view: &'static [u8; 16]| of_view(view, lens, |i| buffer(2 + i));
                 let slices = views.as_chunks::<16>().0.iter().map(of_view);
                 Ok(Part::Views(slices.collect::<PyResult<_>>()?))
@@ -312,10 +332,22 @@ unsafe fn of_view(
     match lens.get(index) {
         Some(&there) if (start + len) as u64 <= there => {
             // SAFETY: the range is within the buffer.
-            Ok(unsafe { slice(buffer(index).add(start), len) })
+            unsafe { of_bytes(buffer(index), start, len) }
         }
         _ => Err(Error::new_err("a view of an Arrow array points past its buffers")),
     }
+}
+
+/// `len` bytes of a buffer from `start` on; an error if there is no buffer.
+///
+/// # Safety
+/// So many are there, if there is a buffer.
+unsafe fn of_bytes(buffer: *const u8, start: usize, len: usize) -> PyResult<&'static [u8]> {
+    if buffer.is_null() && len > 0 {
+        return Err(Error::new_err("an Arrow array that lacks a buffer"));
+    }
+    // SAFETY: the caller's.
+    Ok(unsafe { slice(buffer.wrapping_add(start), len) })
 }
 
 /// `count + 1` offsets from `offset` on; none for an empty array, which may have no buffer.

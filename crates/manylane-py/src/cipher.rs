@@ -10,7 +10,7 @@ use manylane::block::{
 use pyo3::{prelude::*, sync::MutexExt as _, types::PyBytes};
 
 use crate::{
-    error::{AlreadyFinalized, Error, InvalidTag, library},
+    error::{AlreadyFinalized, AlreadyUpdated, Error, InvalidTag, NotYetFinalized, library},
     memory::{Bytes, Output, released},
 };
 
@@ -186,6 +186,8 @@ pub(crate) struct CipherContext {
     is_gcm: bool,
     /// The tag that a decryption is to have, or that an encryption has given.
     tag: Mutex<Option<Vec<u8>>>,
+    /// Bytes of the shortest tag that a decryption takes at its end.
+    min_tag_len: usize,
 }
 
 impl CipherContext {
@@ -278,28 +280,46 @@ impl CipherContext {
         }
     }
 
-    /// The end of a message: GCM's tag is made or checked.
-    fn end(&self, mut course: Box<Course>) -> PyResult<()> {
+    fn lock_tag(&self) -> MutexGuard<'_, Option<Vec<u8>>> {
+        self.tag.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the message under way. Where that cannot be, it stays as it is.
+    fn finish(&self, py: Python<'_>, tag: Option<&[u8]>) -> PyResult<()> {
+        let mut guard = self.lock(py);
+        let course = guard.as_ref().ok_or_else(Self::over)?;
         if !course.rest.is_empty() {
             return Err(Error::new_err(
                 "the message is not a whole number of blocks of 16 bytes; pad it first",
             ));
         }
+        if let Some(tag) = tag {
+            *self.lock_tag() = Some(tag.to_vec());
+        }
+        let is_decryption = self.is_gcm && matches!(self.direction, Direction::Decrypt);
+        if is_decryption && self.lock_tag().is_none() {
+            return Err(Error::new_err("the tag is missing: give it to GCM or finalize_with_tag"));
+        }
+        let course = guard.take().expect("as was just seen");
+        drop(guard);
+        self.end(course)
+    }
+
+    /// The end of a message: GCM's tag is made or checked.
+    fn end(&self, mut course: Box<Course>) -> PyResult<()> {
         if let State::Aad(..) = course.state {
             self.crypt(&mut course, &mut []).map_err(library)?;
         }
-        let State::Gcm(gcm, suspended) = &course.state else { return Ok(()) };
-        let suspended = suspended.clone();
-        let mut tag = self.tag.lock().unwrap_or_else(PoisonError::into_inner);
+        let State::Gcm(gcm, suspended) = course.state else { return Ok(()) };
+        let mut tag = self.lock_tag();
         match self.direction {
             Direction::Encrypt => {
                 *tag = Some(gcm.resume_encryptor(suspended).finalize().as_ref().to_vec());
                 Ok(())
             }
             Direction::Decrypt => {
-                let tag = tag.as_ref().ok_or_else(|| {
-                    Error::new_err("the tag is missing: give it to GCM or finalize_with_tag")
-                })?;
+                let tag = tag.as_ref().expect("`finish` has looked");
+                let gcm = gcm.with_tag_len(tag.len()).map_err(library)?;
                 gcm.resume_decryptor(suspended).finalize(tag).map_err(tag_error)
             }
         }
@@ -309,7 +329,9 @@ impl CipherContext {
 #[pymethods]
 impl CipherContext {
     #[new]
-    #[pyo3(signature = (cipher_name, mode, key, iv, *, encrypt, tag=None, tag_length=16, gb=false))]
+    #[pyo3(signature = (
+        cipher_name, mode, key, iv, *, encrypt, tag=None, tag_length=16, min_tag_length=16, gb=false
+    ))]
     #[expect(clippy::too_many_arguments, reason = "the package's own call")]
     fn new(
         cipher_name: &str,
@@ -319,6 +341,7 @@ impl CipherContext {
         encrypt: bool,
         tag: Option<&Bound<'_, PyAny>>,
         tag_length: usize,
+        min_tag_length: usize,
         gb: bool,
     ) -> PyResult<Self> {
         let (key, iv) = (Bytes::of(key)?, Bytes::of(iv)?);
@@ -337,6 +360,11 @@ impl CipherContext {
             }
             "xts" => {
                 let algorithm = algorithm(cipher_name, key.len() / 2)?;
+                if matches!(algorithm, Algorithm::Aes192) {
+                    return Err(Error::new_err(
+                        "XTS takes AES with 128 or 256 bits: 32 or 64 bytes",
+                    ));
+                }
                 let order = if gb { TweakOrder::Gb } else { TweakOrder::Ieee };
                 let xts = AnyCipher::xts(algorithm, key, order).map_err(library)?;
                 let tweak =
@@ -360,6 +388,7 @@ impl CipherContext {
             takes_blocks,
             is_gcm,
             tag: Mutex::new(tag),
+            min_tag_len: min_tag_length,
         })
     }
 
@@ -388,11 +417,13 @@ impl CipherContext {
     ) -> PyResult<usize> {
         let data = Bytes::of(data)?;
         let data = data.get();
+        // Before the lock: an object of Python code is asked for its memory, and that code may use this context.
+        let mut output = Output::at_least(buf, 0)?;
+        output.check_apart(data)?;
         let mut guard = self.lock(py);
         let course = guard.as_mut().ok_or_else(Self::over)?;
         let len = self.output_len(course, data.len());
-        let mut output = Output::at_least(buf, len)?;
-        output.check_apart(data)?;
+        output.check_len(len)?;
         let out = &mut output.get()[..len];
         let advance = || self.advance(course, data, out);
         released(py, data.len(), advance).map_err(library)?;
@@ -412,7 +443,7 @@ impl CipherContext {
                 Ok(())
             }
             State::Gcm(..) => {
-                Err(AlreadyFinalized::new_err("additional data come before the message"))
+                Err(AlreadyUpdated::new_err("additional data come before the message"))
             }
             _ => Err(Error::new_err("only GCM authenticates additional data")),
         }
@@ -420,8 +451,7 @@ impl CipherContext {
 
     /// The end of the message. GCM's decryption raises InvalidTag if what `update` gave is not the message.
     fn finalize<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let course = self.lock(py).take().ok_or_else(Self::over)?;
-        self.end(course)?;
+        self.finish(py, None)?;
         Ok(PyBytes::new(py, b""))
     }
 
@@ -435,8 +465,17 @@ impl CipherContext {
         if !self.is_gcm || matches!(self.direction, Direction::Encrypt) {
             return Err(Error::new_err("only decryption by GCM has a tag to check"));
         }
-        *self.tag.lock().unwrap_or_else(PoisonError::into_inner) = Some(tag.get().to_vec());
-        self.finalize(py)
+        let tag = tag.get();
+        if tag.len() < self.min_tag_len {
+            let least = self.min_tag_len;
+            return Err(Error::new_err(format!("a tag of {} bytes, not {least}", tag.len())));
+        }
+        // With the lengths that a tag can have.
+        if !matches!(tag.len(), 4 | 8 | 12..=16) {
+            return Err(library(manylane::Error::TagLength(tag.len())));
+        }
+        self.finish(py, Some(tag))?;
+        Ok(PyBytes::new(py, b""))
     }
 
     /// The tag of an encryption by GCM that has been finalized.
@@ -445,9 +484,9 @@ impl CipherContext {
         if !self.is_gcm || matches!(self.direction, Direction::Decrypt) {
             return Err(Error::new_err("only encryption by GCM has a tag"));
         }
-        match &*self.tag.lock().unwrap_or_else(PoisonError::into_inner) {
+        match &*self.lock_tag() {
             Some(tag) => Ok(PyBytes::new(py, tag)),
-            None => Err(Error::new_err("there is no tag before finalize")),
+            None => Err(NotYetFinalized::new_err("there is no tag before finalize")),
         }
     }
 }

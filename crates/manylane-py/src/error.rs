@@ -17,6 +17,8 @@ create_exception!(
 );
 create_exception!(manylane, DecryptionError, Error, "A ciphertext that does not decrypt.");
 create_exception!(manylane, AlreadyFinalized, Error, "A context that has been finalized already.");
+create_exception!(manylane, AlreadyUpdated, Error, "Additional data after some of the message.");
+create_exception!(manylane, NotYetFinalized, Error, "A tag before its message has ended.");
 create_exception!(
     manylane,
     DeviceError,
@@ -59,6 +61,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
         ("InvalidTag", py.get_type::<InvalidTag>()),
         ("DecryptionError", py.get_type::<DecryptionError>()),
         ("AlreadyFinalized", py.get_type::<AlreadyFinalized>()),
+        ("AlreadyUpdated", py.get_type::<AlreadyUpdated>()),
+        ("NotYetFinalized", py.get_type::<NotYetFinalized>()),
         ("DeviceError", py.get_type::<DeviceError>()),
     ] {
         module.add(name, exception)?;

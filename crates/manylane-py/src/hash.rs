@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use manylane::hash::{Algorithm, Hasher};
 use manylane_engine::Function;
 use pyo3::{
-    exceptions::PyValueError,
+    exceptions::{PyMemoryError, PyTypeError, PyValueError},
     prelude::*,
     sync::MutexExt as _,
     types::{PyBytes, PyString},
@@ -43,14 +43,31 @@ pub(crate) fn name_of(algorithm: Algorithm) -> &'static str {
     }
 }
 
+/// What a parameter was given, if it was. `None` counts as given, and is no bytes: a secret that is missing by mistake
+/// must not have the digest of nothing.
+struct Given<'py>(Option<Bound<'py, PyAny>>);
+
+impl<'py> FromPyObject<'_, 'py> for Given<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        Ok(Given(Some(object.to_owned())))
+    }
+}
+
 impl Hash {
     fn new(
         py: Python<'_>,
         algorithm: Algorithm,
-        data: Option<&Bound<'_, PyAny>>,
+        data: &Given<'_>,
+        for_security: &Given<'_>,
     ) -> PyResult<Self> {
+        // Every function here is fit for security, so there is nothing to decide; as in hashlib, anything is true or false.
+        if let Given(Some(value)) = for_security {
+            value.is_truthy()?;
+        }
         let hash = Hash { algorithm, state: Mutex::new(Hasher::new(algorithm)) };
-        if let Some(data) = data {
+        if let Given(Some(data)) = data {
             hash.update(py, data)?;
         }
         Ok(hash)
@@ -65,7 +82,7 @@ impl Hash {
         let state = self.lock(py).clone();
         if !self.algorithm.is_xof() {
             return match length {
-                Some(_) => Err(pyo3::exceptions::PyTypeError::new_err(format!(
+                Some(_) => Err(PyTypeError::new_err(format!(
                     "digests of {} have one length",
                     name_of(self.algorithm)
                 ))),
@@ -119,7 +136,9 @@ impl Hash {
         length: Option<isize>,
     ) -> PyResult<Bound<'py, PyString>> {
         let digest = self.finish(py, length)?;
-        let mut text = String::with_capacity(2 * digest.as_bytes().len());
+        let mut text = String::new();
+        text.try_reserve_exact(2 * digest.as_bytes().len())
+            .map_err(|_| PyMemoryError::new_err("no memory for so many digits"))?;
         for byte in digest.as_bytes() {
             text.extend(
                 [byte >> 4, byte & 15]
@@ -167,16 +186,13 @@ impl Hash {
 
 /// A hash object of the function with that name.
 #[pyfunction]
-#[pyo3(signature = (name, data=None, *, usedforsecurity=true))]
-pub(crate) fn new(
-    py: Python<'_>,
-    name: &str,
-    data: Option<&Bound<'_, PyAny>>,
-    usedforsecurity: bool,
-) -> PyResult<Hash> {
-    // Every function here is fit for security, so there is nothing to decide.
-    let _ = usedforsecurity;
-    Hash::new(py, algorithm(name)?, data)
+#[pyo3(
+    signature = (name, data=Given(None), *, usedforsecurity=Given(None)),
+    text_signature = "(name, data=b'', *, usedforsecurity=True)"
+)]
+#[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives them")]
+fn new(py: Python<'_>, name: &str, data: Given<'_>, usedforsecurity: Given<'_>) -> PyResult<Hash> {
+    Hash::new(py, algorithm(name)?, &data, &usedforsecurity)
 }
 
 macro_rules! constructors {
@@ -184,14 +200,17 @@ macro_rules! constructors {
         $(
             #[doc = concat!("A hash object of ", $what, ".")]
             #[pyfunction]
-            #[pyo3(signature = (data=None, *, usedforsecurity=true))]
+            #[pyo3(
+                signature = (data=Given(None), *, usedforsecurity=Given(None)),
+                text_signature = "(data=b'', *, usedforsecurity=True)"
+            )]
+            #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives them")]
             fn $name(
                 py: Python<'_>,
-                data: Option<&Bound<'_, PyAny>>,
-                usedforsecurity: bool,
+                data: Given<'_>,
+                usedforsecurity: Given<'_>,
             ) -> PyResult<Hash> {
-                let _ = usedforsecurity;
-                Hash::new(py, Algorithm::$algorithm, data)
+                Hash::new(py, Algorithm::$algorithm, &data, &usedforsecurity)
             }
         )*
 

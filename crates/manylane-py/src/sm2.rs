@@ -13,6 +13,7 @@ use manylane::{
     },
 };
 use pyo3::{
+    exceptions::PyTypeError,
     prelude::*,
     types::{PyBytes, PyList},
 };
@@ -425,26 +426,76 @@ fn generate_private_key(py: Python<'_>) -> PyResult<PrivateKey> {
     Ok(PrivateKey { key: py.detach(SecretKey::generate).map_err(library)? })
 }
 
-/// The private key of PEM, DER or hexadecimal digits.
+/// Whether there is a text in PEM.
+fn has_pem(data: &[u8]) -> bool {
+    const BEGIN: &[u8] = b"-----BEGIN ";
+    data.windows(BEGIN.len()).any(|window| window == BEGIN)
+}
+
+/// Refuses data of another form than the one that the caller has named.
+fn check_form(data: &[u8], form: Option<&str>) -> PyResult<()> {
+    match form {
+        Some("pem") if !has_pem(data) => Err(Error::new_err("not in PEM")),
+        Some("der") if has_pem(data) => Err(Error::new_err("in PEM, not in DER")),
+        // A SEQUENCE is what every key is.
+        Some("der") if data.first() != Some(&0x30) => Err(Error::new_err("not in DER")),
+        _ => Ok(()),
+    }
+}
+
+/// The private key of PEM, DER or hexadecimal digits; in that form if one is named.
 #[pyfunction]
-#[pyo3(signature = (data, password=None))]
+#[pyo3(signature = (data, password=None, form=None))]
 fn load_private_key(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
     password: Option<&Bound<'_, PyAny>>,
+    form: Option<&str>,
 ) -> PyResult<PrivateKey> {
     let data = Bytes::of(data)?;
     let password = password.map(Bytes::of).transpose()?;
     let (data, password) = (data.get(), password.as_ref().map(Bytes::get));
+    check_form(data, form)?;
+    // As pyca: who gives a password believes that the key is encrypted.
+    if password.is_some() && SecretKey::decode(data, None).is_ok() {
+        return Err(PyTypeError::new_err("a password was given, but the key is not encrypted"));
+    }
     let key = py.detach(|| SecretKey::decode(data, password)).map_err(library)?;
     Ok(PrivateKey { key })
 }
 
-/// The public key of PEM, DER, hexadecimal digits, a point, or a certificate.
+/// The public key of PEM, DER, hexadecimal digits, a point, or a certificate; in that form if one is named.
 #[pyfunction]
-fn load_public_key(data: &Bound<'_, PyAny>) -> PyResult<PublicKeyObject> {
+#[pyo3(signature = (data, form=None))]
+fn load_public_key(data: &Bound<'_, PyAny>, form: Option<&str>) -> PyResult<PublicKeyObject> {
     let data = Bytes::of(data)?;
-    Ok(PublicKeyObject { key: PublicKey::decode(data.get()).map_err(library)? })
+    let data = data.get();
+    let key = match form {
+        None => PublicKey::decode(data),
+        Some("certificate") if has_pem(data) => {
+            const LABEL: &[u8] = b"CERTIFICATE-----";
+            if !data.windows(LABEL.len()).any(|window| window == LABEL) {
+                return Err(Error::new_err("no certificate in PEM"));
+            }
+            PublicKey::from_pem(data)
+        }
+        Some("certificate") => PublicKey::from_certificate_der(data),
+        Some("pem") => {
+            check_form(data, form)?;
+            PublicKey::from_pem(data)
+        }
+        Some(_) => match data {
+            // A point, compressed or not, with its first byte or without.
+            [2 | 3, ..] if data.len() == 33 => PublicKey::from_sec1_bytes(data),
+            [4, ..] if data.len() == 65 => PublicKey::from_sec1_bytes(data),
+            _ if data.len() == 64 => PublicKey::from_sec1_bytes(data),
+            _ => {
+                check_form(data, Some("der"))?;
+                PublicKey::from_spki_der(data)
+            }
+        },
+    };
+    Ok(PublicKeyObject { key: key.map_err(library)? })
 }
 
 /// The key of a number, 32 bytes big-endian.
@@ -473,10 +524,10 @@ fn each<K>(keys: &[K], count: usize) -> PyResult<Vec<&K>> {
     }
 }
 
-/// Items that are computed before signals are looked for: some tens of milliseconds on a core.
+/// Items that are computed before signals are looked for, at least: some tens of milliseconds on a core.
 const STEP: usize = 4096;
 
-/// Items that a thread takes at a time: some windows of lanes.
+/// Items that a thread takes at a time, at most: some windows of lanes.
 const PART: usize = 128;
 
 /// Computes parts of the items, on threads, in steps between which signals are looked for.
@@ -486,10 +537,13 @@ fn in_steps<T: Send>(
     out: &mut [T],
     compute: impl Fn(Range<usize>, &mut [T]) + Sync,
 ) -> PyResult<()> {
-    for (step, out) in out.chunks_mut(STEP).enumerate() {
-        let parts = out.chunks_mut(PART).enumerate();
+    // Few items go to as many threads as there are, for each can be long.
+    let part_len = out.len().div_ceil(threads.max(1)).clamp(1, PART);
+    let step_len = part_len * (2 * threads).max(STEP / part_len);
+    for (step, out) in out.chunks_mut(step_len).enumerate() {
+        let parts = out.chunks_mut(part_len).enumerate();
         let one = |(part, out): (usize, &mut [T])| {
-            let first = STEP * step + PART * part;
+            let first = step_len * step + part_len * part;
             compute(first..first + out.len(), out);
         };
         py.detach(|| spread(threads, 1, parts, one));
@@ -512,8 +566,9 @@ fn sign_many<'py>(
     let (messages, id, form) = (all_bytes(messages)?, user(user_id)?, Form::of(format)?);
     let keys = of_type::<PrivateKey>(keys)?;
     let (id, threads) = (id.get(), engine(py, "cpu", threads)?.threads());
-    let signers = keys.iter().map(|key| Signer::new(&key.get().key, id));
-    let signers: Vec<Signer<'_>> = signers.collect::<Result<_, _>>().map_err(library)?;
+    let signers = || keys.iter().map(|key| Signer::new(&key.get().key, id)).collect();
+    let signers: Result<Vec<Signer<'_>>, _> = py.detach(signers);
+    let signers = signers.map_err(library)?;
     let messages: Vec<&[u8]> = messages.iter().map(Bytes::get).collect();
     let signers = each(&signers, messages.len())?;
     let mut out = vec![Err(manylane::Error::Signature); messages.len()];
@@ -546,8 +601,9 @@ fn verify_many(
         let signatures = signatures.len();
         return Err(Error::new_err(format!("{signatures} signatures for {count} messages")));
     }
-    let verifiers = keys.iter().map(|key| Verifier::new(&key.get().key, id));
-    let verifiers: Vec<Verifier> = verifiers.collect::<Result<_, _>>().map_err(library)?;
+    let verifiers = || keys.iter().map(|key| Verifier::new(&key.get().key, id)).collect();
+    let verifiers: Result<Vec<Verifier>, _> = py.detach(verifiers);
+    let verifiers = verifiers.map_err(library)?;
     let verifiers = each(&verifiers, count)?;
     // What is no signature holds for no message, and is not computed.
     let read = |i: usize| Some((i, form.read(signatures[i].get()).ok()?));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 import manylane
@@ -133,12 +134,12 @@ def test_gcm_in_parts() -> None:
     encryptor = Cipher(algorithms.AES(key), modes.GCM(iv)).encryptor()
     encryptor.authenticate_additional_data(b"a")
     encryptor.authenticate_additional_data(b"ad")
-    with pytest.raises(manylane.Error, match="no tag before finalize"):
+    with pytest.raises(manylane.NotYetFinalized, match="no tag before finalize"):
         encryptor.tag  # noqa: B018
     buffer = bytearray(30)
     count = encryptor.update_into(b"one ", buffer)
     ciphertext = bytes(buffer[:count]) + encryptor.update(b"two")
-    with pytest.raises(manylane.AlreadyFinalized):
+    with pytest.raises(manylane.AlreadyUpdated):
         encryptor.authenticate_additional_data(b"late")
     assert encryptor.finalize() == b""
     sealed = ciphertext + encryptor.tag
@@ -224,3 +225,64 @@ def test_padding_is_pycas(pieces: list[bytes], bits: int) -> None:
         bad.finalize()
     with pytest.raises(manylane.AlreadyFinalized):
         bad.finalize()
+
+
+def test_tags_that_come_last_may_be_short() -> None:
+    key, iv, message = bytes(16), bytes(12), b"some message"
+    encryptor = Cipher(algorithms.AES(key), modes.GCM(iv)).encryptor()
+    ciphertext = encryptor.update(message) + encryptor.finalize()
+    for least, length in ((4, 4), (12, 12), (12, 13), (16, 16), (4, 16)):
+        for cipher in (
+            Cipher(algorithms.AES(key), modes.GCM(iv, None, least)),
+            TheirCipher(their_algorithms.AES(key), their_modes.GCM(iv, None, least)),
+        ):
+            decryptor = cipher.decryptor()
+            assert decryptor.update(ciphertext) == message
+            # Too short, or none: a mistake that the context outlives.
+            with pytest.raises(ValueError):
+                decryptor.finalize()
+            with pytest.raises(ValueError):
+                decryptor.finalize_with_tag(encryptor.tag[: least - 1])
+            assert decryptor.finalize_with_tag(encryptor.tag[:length]) == b""
+    wrong = Cipher(algorithms.AES(key), modes.GCM(iv, None, 4)).decryptor()
+    wrong.update(ciphertext)
+    with pytest.raises(manylane.InvalidTag):
+        wrong.finalize_with_tag(bytes(4))
+    with pytest.raises(ValueError, match="min_tag_length"):
+        modes.GCM(iv, None, 3)
+
+
+def test_a_message_that_has_not_ended_goes_on() -> None:
+    encryptor = Cipher(algorithms.SM4(bytes(16)), modes.CBC(bytes(16))).encryptor()
+    parts = encryptor.update(bytes(20))
+    with pytest.raises(ValueError, match="whole number"):
+        encryptor.finalize()
+    parts += encryptor.update(bytes(12)) + encryptor.finalize()
+    whole = Cipher(algorithms.SM4(bytes(16)), modes.CBC(bytes(16))).encryptor()
+    assert parts == whole.update(bytes(32))
+
+
+def test_additional_data_come_first() -> None:
+    encryptor = Cipher(algorithms.SM4(bytes(16)), modes.GCM(bytes(12))).encryptor()
+    encryptor.update(b"x")
+    with pytest.raises(manylane.AlreadyUpdated):
+        encryptor.authenticate_additional_data(b"y")
+
+
+def test_there_is_no_xts_with_aes_192() -> None:
+    with pytest.raises(ValueError, match="128 or 256"):
+        Cipher(algorithms.AES(bytes(48)), modes.XTS(bytes(16))).encryptor()
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have no __buffer__ before Python 3.12")
+def test_an_outputs_code_may_use_the_context() -> None:
+    encryptor = Cipher(algorithms.SM4(bytes(16)), modes.CTR(bytes(16))).encryptor()
+
+    class Place:
+        memory = bytearray(32)
+
+        def __buffer__(self, flags: int) -> memoryview:
+            encryptor.update(b"x")
+            return memoryview(self.memory)
+
+    assert encryptor.update_into(bytes(20), Place()) == 20

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import hashlib
 import hmac
 import io
@@ -11,6 +12,7 @@ import threading
 from pathlib import Path
 
 import manylane
+import numpy as np
 import pytest
 from conftest import painted, vectors
 from hypothesis import given
@@ -105,6 +107,8 @@ def test_any_contiguous_buffer_is_taken() -> None:
     expected = manylane.sm3(data).digest()
     for form in (bytearray(data), memoryview(data), memoryview(data).cast("I"), memoryview(data).cast("d")):
         assert manylane.sm3(form).digest() == expected
+    for bare in (ctypes.create_string_buffer(b"abc", 3), np.array(5), (ctypes.c_int * 3)(1, 2, 3)):
+        assert manylane.sha3_256(bare).digest() == hashlib.sha3_256(bare).digest()
 
 
 @pytest.mark.parametrize("data", ["text", 5, None, [1], object()])
@@ -118,8 +122,18 @@ def test_what_is_no_buffer_is_refused(data: object) -> None:
 def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ValueError, match="unsupported hash type md4"):
         manylane.new("md4")
-    with pytest.raises(ValueError, match="not C-contiguous"):
-        manylane.sm3(memoryview(b"abcdef")[::2])
+    for constructor in (manylane.sm3, hashlib.sha3_256):
+        # The exporter's own words, as with hashlib.
+        with pytest.raises(BufferError, match="not C-contiguous"):
+            constructor(memoryview(b"abcdef")[::2])
+        # What is missing by mistake has not the digest of nothing.
+        with pytest.raises(TypeError):
+            constructor(None)
+        with pytest.raises(TypeError, match="Strings must be encoded before hashing"):
+            constructor("text")
+        constructor(b"", usedforsecurity=0)
+    with pytest.raises(TypeError):
+        manylane.new("sm3", None)
     with pytest.raises(TypeError):
         manylane.sm3().digest(5)
     for length in (-1, 2**40, -(2**62)):

@@ -103,6 +103,42 @@ def test_a_bad_out_is_refused(out: Any, error: type[Exception], text: str) -> No
         manylane.hash_many("sm3", rows(20, 30), out=out)
 
 
+def test_rows_without_bytes_and_single_rows() -> None:
+    empty = manylane.sm3().digest()
+    # Their strides say nothing, and their memory may be none at all.
+    view = np.lib.stride_tricks.as_strided(np.zeros(0, np.uint8), (1000, 0), (1, 1))
+    assert bytes(manylane.hash_many("sm3", view)) == 1000 * empty
+    single = rows(1, 50)[::-1]
+    assert bytes(manylane.hash_many("sm3", single)) == manylane.sm3(single.tobytes()).digest()
+
+    class Tensor:
+        """As PyTorch's of no bytes: without an address."""
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return (1, 0)
+
+        def __dlpack__(self, **_: Any) -> Any:
+            self.shape, self.strides = (ctypes.c_int64 * 2)(1000, 0), (ctypes.c_int64 * 2)(1, 1)
+            # DLTensor: data, device, ndim, dtype, shape, strides, byte_offset; then manager and deleter.
+            fields = [0, 1, 2 | (1 << 32) | (8 << 40) | (1 << 48), ctypes.addressof(self.shape)]
+            self.managed = (ctypes.c_uint64 * 8)(*fields, ctypes.addressof(self.strides), 0, 0, 0)
+            new = ctypes.pythonapi.PyCapsule_New
+            new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+            return new(ctypes.addressof(self.managed), b"dltensor", None)
+
+    assert bytes(manylane.hash_many("sm3", Tensor())) == 1000 * empty
+
+
+def test_memory_of_ctypes_is_taken() -> None:
+    out = (ctypes.c_ubyte * 64)()
+    messages = [ctypes.create_string_buffer(b"abc", 3), (ctypes.c_ubyte * 5)()]
+    expected = manylane.sm3(b"abc").digest() + manylane.sm3(bytes(5)).digest()
+    assert manylane.hash_many("sm3", messages, out=out) is out
+    assert bytes(out) == expected == b"".join(manylane.hash_many("sm3", messages))
+    with pytest.raises(ValueError, match="64 bytes"):
+        manylane.hash_many("sm3", [b""], out=out)
+
+
 def test_an_out_within_the_input_is_refused() -> None:
     array = np.zeros((40, 32), np.uint8)
     with pytest.raises(ValueError, match="overlaps"):
@@ -120,7 +156,7 @@ def test_an_out_within_the_input_is_refused() -> None:
     [
         ("text", TypeError, "string"),
         (b"bytes", TypeError, "one dimension"),
-        (["text"], TypeError, "message 0: strings must be encoded"),
+        (["text"], TypeError, "message 0: Strings must be encoded"),
         ([b"", 5], TypeError, "message 1"),
         (iter([b"", None]), TypeError, "message 1"),
         (5, TypeError, "neither"),

@@ -119,6 +119,23 @@ def test_forms_of_keys() -> None:
                 load(encrypted, b"Password")
             with pytest.raises(manylane.Error, match="needs a password"):
                 load(encrypted)
+    public = key.public_key()
+    for encoding, load in (("pem", sm2.load_pem_private_key), ("der", sm2.load_der_private_key)):
+        # Who gives a password believes that there is one.
+        with pytest.raises(TypeError, match="not encrypted"):
+            load(key.private_bytes(encoding), b"password")
+        # Hexadecimal digits are neither.
+        with pytest.raises(manylane.Error, match="not in"):
+            load(key.private_bytes("hex"))
+    for load_public in (sm2.load_pem_public_key, sm2.load_der_public_key, sm2.load_certificate):
+        with pytest.raises(manylane.Error):
+            load_public(public.public_bytes("hex"))
+    for encoding in ("pem", "der", "compressed"):
+        with pytest.raises(manylane.Error):
+            sm2.load_certificate(public.public_bytes(encoding))
+    assert sm2.load_der_public_key(public.public_bytes("der")) == public
+    with pytest.raises(manylane.Error, match="in PEM"):
+        sm2.load_der_public_key(public.public_bytes("pem"))
     with pytest.raises(manylane.Error, match="not in PEM"):
         sm2.load_pem_private_key(key.private_bytes("der"))
     with pytest.raises(manylane.Error, match="in PEM"):

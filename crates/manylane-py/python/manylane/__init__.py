@@ -10,6 +10,7 @@ from manylane._bulk import file_digest, hash_file, hash_many, hmac_many
 from manylane._device import Device, devices, explain, use_device
 from manylane._manylane import (
     AlreadyFinalized,
+    AlreadyUpdated,
     DecryptionError,
     DeviceArray,
     DeviceError,
@@ -17,6 +18,7 @@ from manylane._manylane import (
     Hash,
     InvalidSignature,
     InvalidTag,
+    NotYetFinalized,
     free_memory,
     hmac,
     new,
@@ -39,6 +41,7 @@ algorithms_available: frozenset[str] = algorithms_guaranteed
 
 __all__ = [
     "AlreadyFinalized",
+    "AlreadyUpdated",
     "DecryptionError",
     "Device",
     "DeviceArray",
@@ -47,6 +50,7 @@ __all__ = [
     "Hash",
     "InvalidSignature",
     "InvalidTag",
+    "NotYetFinalized",
     "__version__",
     "aead",
     "algorithms_available",

@@ -23,27 +23,27 @@ DEFAULT_ID = b"1234567812345678"
 
 def load_pem_private_key(data: Any, password: Any = None) -> PrivateKey:
     """The private key in PEM: PKCS #8, encrypted or not, or SEC 1."""
-    return _manylane.load_private_key(_with_pem(data), password)
+    return _manylane.load_private_key(data, password, "pem")
 
 
 def load_der_private_key(data: Any, password: Any = None) -> PrivateKey:
     """The private key in DER: PKCS #8, encrypted or not, or SEC 1."""
-    return _manylane.load_private_key(_without_pem(data), password)
+    return _manylane.load_private_key(data, password, "der")
 
 
 def load_pem_public_key(data: Any) -> PublicKey:
-    """The public key in PEM: SubjectPublicKeyInfo."""
-    return _manylane.load_public_key(_with_pem(data))
+    """The public key in PEM: SubjectPublicKeyInfo, or a certificate's."""
+    return _manylane.load_public_key(data, "pem")
 
 
 def load_der_public_key(data: Any) -> PublicKey:
     """The public key in DER (SubjectPublicKeyInfo), or a point: 65, 64 or, compressed, 33 bytes."""
-    return _manylane.load_public_key(_without_pem(data))
+    return _manylane.load_public_key(data, "der")
 
 
 def load_certificate(data: Any) -> PublicKey:
     """The public key of a certificate in PEM or DER. Nothing of the certificate is verified."""
-    return _manylane.load_public_key(data)
+    return _manylane.load_public_key(data, "certificate")
 
 
 def load_private_key(path: str | os.PathLike[str], password: Any = None) -> PrivateKey:
@@ -75,22 +75,6 @@ def verify_many(
 ) -> list[bool]:
     """Whether each signature holds, under one key or one for each, on all cores."""
     return _manylane.verify_many(keys, messages, signatures, user_id, format, threads)
-
-
-def _is_pem(data: Any) -> bool:
-    return b"-----BEGIN " in bytes(memoryview(data))
-
-
-def _with_pem(data: Any) -> Any:
-    if not _is_pem(data):
-        raise _manylane.Error("not in PEM")
-    return data
-
-
-def _without_pem(data: Any) -> Any:
-    if _is_pem(data):
-        raise _manylane.Error("in PEM, not in DER")
-    return data
 
 
 __all__ = [

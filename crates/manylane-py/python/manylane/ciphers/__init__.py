@@ -5,6 +5,8 @@ Take `manylane.aead` unless something else is asked for: of the modes here only 
 
 from __future__ import annotations
 
+from typing import Any
+
 from manylane._manylane import CipherContext
 from manylane.ciphers import algorithms, modes, padding
 
@@ -38,8 +40,9 @@ class Cipher:
 
     def _context(self, *, encrypt: bool) -> CipherContext:
         mode = self.mode
-        tag = mode.tag if isinstance(mode, modes.GCM) else None
-        tag_length = mode.tag_length if isinstance(mode, modes.GCM) else 16
+        of_gcm: dict[str, Any] = {}
+        if isinstance(mode, modes.GCM):
+            of_gcm = {"tag": mode.tag, "tag_length": mode.tag_length, "min_tag_length": mode.min_tag_length}
         gb = isinstance(mode, modes.XTS) and mode.gb
         return CipherContext(
             self.algorithm.name,
@@ -47,9 +50,8 @@ class Cipher:
             self.algorithm.key,
             mode.iv,
             encrypt=encrypt,
-            tag=tag,
-            tag_length=tag_length,
             gb=gb,
+            **of_gcm,
         )
 
 

@@ -63,10 +63,13 @@ class GCM(Mode):
     def __init__(self, iv: Any, tag: bytes | None = None, min_tag_length: int = 16, *, tag_length: int = 16) -> None:
         """Refuses tags that are shorter than `min_tag_length`; an encryptor makes one of `tag_length` bytes."""
         super().__init__(iv)
+        if min_tag_length < 4:
+            raise ValueError("min_tag_length must be >= 4")
         if tag is not None and len(tag) < min_tag_length:
             raise ValueError(f"Authentication tag must be {min_tag_length} bytes or longer.")
         self.tag = tag
         self.tag_length = tag_length
+        self.min_tag_length = min_tag_length
 
 
 class XTS(Mode):
