@@ -48,7 +48,8 @@ def load_certificate(data: Any) -> PublicKey:
 
 def load_private_key(path: str | os.PathLike[str], password: Any = None) -> PrivateKey:
     """The private key in a file, in whatever form: PEM, DER, hexadecimal digits."""
-    with open(path, "rb") as file:
+    # No descriptor, which would be closed.
+    with open(os.fspath(path), "rb") as file:
         return _manylane.load_private_key(file.read(), password)
 
 
