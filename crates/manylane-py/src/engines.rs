@@ -1,7 +1,6 @@
 //! Engines by what they may use.
 
 use std::{
-    collections::HashMap,
     num::NonZeroUsize,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -12,14 +11,18 @@ use pyo3::prelude::*;
 
 use crate::error;
 
-/// An engine of those that the process keeps: threads and GPUs, once started, serve all calls with the same wish.
+/// Engines that are kept: each has threads, and memory of GPUs.
+const MOST: usize = 8;
+
+/// An engine of those that the process keeps: threads and GPUs, once started, serve all calls with the same wish. Those
+/// that were used last are kept.
 pub(crate) fn engine(
     py: Python<'_>,
     device: &str,
     threads: Option<usize>,
 ) -> PyResult<Arc<Engine>> {
-    type Kept = Mutex<HashMap<(Device, Option<NonZeroUsize>), Arc<Engine>>>;
-    static KEPT: std::sync::LazyLock<Kept> = std::sync::LazyLock::new(Kept::default);
+    type Wish = (Device, Option<NonZeroUsize>);
+    static KEPT: Mutex<Vec<(Wish, Arc<Engine>)>> = Mutex::new(Vec::new());
     let device: Device = device.parse().map_err(error::config)?;
     let threads = match threads.map(NonZeroUsize::new) {
         Some(None) => return Err(error::Error::new_err("threads must be at least 1")),
@@ -27,13 +30,31 @@ pub(crate) fn engine(
         None => None,
     };
     // Held only while the interpreter's lock is held too, so that no thread has it when another one forks.
-    let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(engine) = kept().get(&(device, threads)) {
-        return Ok(engine.clone());
+    let wish = (device, threads);
+    let found = || {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = kept.iter().position(|(of, _)| *of == wish)?;
+        kept[at..].rotate_left(1);
+        kept.last().map(|(_, engine)| engine.clone())
+    };
+    if let Some(engine) = found() {
+        return Ok(engine);
     }
     let config = Config { device, threads, ..Config::default() };
     let new = py.detach(|| Engine::new(config)).map_err(error::config)?;
-    Ok(kept().entry((device, threads)).or_insert_with(|| Arc::new(new)).clone())
+    // Another thread may have made one meanwhile.
+    if let Some(engine) = found() {
+        return Ok(engine);
+    }
+    let new = Arc::new(new);
+    let oldest = {
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push((wish, new.clone()));
+        (kept.len() > MOST).then(|| kept.remove(0))
+    };
+    // Its threads end, and its GPUs are waited for.
+    py.detach(|| drop(oldest));
+    Ok(new)
 }
 
 /// What would run where, and why.

@@ -90,7 +90,7 @@ pub(crate) fn hash_file<'py>(
     let engine = engine(py, device, threads)?;
     let bytes = Bytes::of(path)?;
     let path = PathBuf::from(OsStr::from_bytes(bytes.get()));
-    let digest = py.detach(|| watched(&engine, &function, path))?;
+    let digest = py.detach(|| watched(engine, function, path))?;
     match digest {
         Ok(digest) => Ok(PyBytes::new(py, &digest)),
         Err(error) => {
@@ -111,38 +111,40 @@ fn path_bytes<'py>(py: Python<'py>, bytes: &Bytes) -> Bound<'py, PyBytes> {
     PyBytes::new(py, bytes.get())
 }
 
-/// Hashes on another thread, and looks for signals on this one.
+/// Hashes on another thread, and looks for signals on this one. The thread is left behind if a handler raises: it may
+/// wait for a file that nobody writes to.
 fn watched(
-    engine: &Engine,
-    function: &Function,
+    engine: Arc<Engine>,
+    function: Function,
     path: PathBuf,
 ) -> PyResult<io::Result<manylane::hash::Digest>> {
     let stop = Arc::new(AtomicBool::new(false));
     let source = Watched { path, stop: stop.clone() };
-    std::thread::scope(|scope| {
-        let (sender, receiver) = channel();
-        scope.spawn(move || {
-            let progress = Progress::new();
-            let mut result = Err(io::Error::other("not read"));
-            let all = engine.hash_sources(function, &progress, [source], |done| {
-                result = done.result.map(|summary| summary.digest);
-                ControlFlow::<()>::Continue(())
-            });
-            debug_assert!(all.is_continue());
-            // Nobody waits for it where a signal's handler raised.
-            let _ = sender.send(result);
+    let (sender, receiver) = channel();
+    let thread = std::thread::Builder::new().name("manylane-file".into()).spawn(move || {
+        let progress = Progress::new();
+        let mut result = Err(io::Error::other("not read"));
+        let all = engine.hash_sources(&function, &progress, [source], |done| {
+            result = done.result.map(|summary| summary.digest);
+            ControlFlow::<()>::Continue(())
         });
-        loop {
-            match receiver.recv_timeout(TURN) {
-                Ok(result) => return Ok(result),
-                Err(RecvTimeoutError::Timeout) => {
-                    let handled = Python::attach(|py| py.check_signals());
-                    handled.inspect_err(|_| stop.store(true, Relaxed))?;
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Ok(Err(io::Error::other("the reading thread ended")));
-                }
+        debug_assert!(all.is_continue());
+        // Nobody waits for it where a signal's handler raised.
+        let _ = sender.send(result);
+    });
+    if let Err(error) = thread {
+        return Ok(Err(error));
+    }
+    loop {
+        match receiver.recv_timeout(TURN) {
+            Ok(result) => return Ok(result),
+            Err(RecvTimeoutError::Timeout) => {
+                let handled = Python::attach(|py| py.check_signals());
+                handled.inspect_err(|_| stop.store(true, Relaxed))?;
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Ok(Err(io::Error::other("the reading thread ended")));
             }
         }
-    })
+    }
 }

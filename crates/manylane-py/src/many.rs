@@ -20,13 +20,16 @@ use crate::{
     spread::spread,
 };
 
-/// Bytes that are hashed before signals are looked for: 0.1 s on one core in lanes.
+/// Bytes that are hashed before signals are looked for, at least: 0.1 s on one core in lanes.
 const STEP: u64 = 512 << 20;
+
+/// What a message costs beside its bytes: a block of padding.
+const PADDING: u64 = 64;
 
 /// The same where somebody waits for news.
 const STEP_WITH_PROGRESS: u64 = 64 << 20;
 
-/// Bytes of a message that is hashed by itself, in steps of its own: it would take seconds.
+/// Bytes of a message that is hashed in steps of its own where none is beside it: it would take seconds.
 const LONG: usize = 1 << 30;
 
 /// Messages that a thread takes at a time, where they are not in lanes.
@@ -131,19 +134,16 @@ impl Course<'_, '_> {
         first: usize,
         out: &mut [u8],
     ) -> PyResult<()> {
-        let len = match job {
-            Job::Hash(algorithm, _) | Job::Hmac(algorithm, _) => algorithm.digest_len(),
-        };
+        let (Job::Hash(algorithm, _) | Job::Hmac(algorithm, _)) = *job;
+        let len = algorithm.digest_len();
         let mut start = 0;
         while start < messages.len() {
-            let range = start..self.end_of_step(messages, start);
+            let range = start..self.end_of_step(engine, algorithm, messages, start);
             let out = &mut out[len * start..len * range.end];
             start = range.end;
             match job {
-                Job::Hash(algorithm, _)
-                    if range.len() == 1 && messages.get(range.start).len() > LONG =>
-                {
-                    self.hash_long(engine, *algorithm, messages.get(range.start), out)?;
+                Job::Hash(..) if range.len() == 1 && messages.get(range.start).len() > LONG => {
+                    self.hash_long(engine, algorithm, messages.get(range.start), out)?;
                 }
                 _ => {
                     let part = messages.range(range.start, range.end);
@@ -177,33 +177,47 @@ impl Course<'_, '_> {
         Ok(())
     }
 
-    /// Where the step that begins at a message ends: at least one further, and before a long one.
-    fn end_of_step(&self, messages: &Messages<'_>, start: usize) -> usize {
+    /// Where the step that begins at a message ends: as many bytes further as a step has, and at least as many messages
+    /// as all lanes of all threads take at a time.
+    fn end_of_step(
+        &self,
+        engine: &Engine,
+        algorithm: Algorithm,
+        messages: &Messages<'_>,
+        start: usize,
+    ) -> usize {
         let (count, step) = (messages.len(), self.step());
-        let bytes = |range: Range<usize>| messages.range(range.start, range.end).total_bytes();
-        match messages.shape() {
+        let cost = |range: Range<usize>| {
+            let all = messages.range(range.start, range.end);
+            all.total_bytes() + PADDING * all.len() as u64
+        };
+        let fitting = match messages.shape() {
             Shape::Slices(slices) => {
                 let mut sum = 0;
                 let mut fits = |slice: &&[u8]| {
-                    sum += slice.len() as u64;
+                    sum += slice.len() as u64 + PADDING;
                     sum <= step
                 };
-                let fitting = slices[start..].iter().take_while(|slice| fits(slice)).count();
-                start + fitting.max(1)
+                start + slices[start..].iter().take_while(|slice| fits(slice)).count()
             }
-            _ if bytes(start..count) <= step => count,
+            _ if cost(start..count) <= step => count,
             _ => {
-                let (mut low, mut high) = (start + 1, count);
+                let (mut low, mut high) = (start, count);
                 while low < high {
                     let middle = low + (high - low).div_ceil(2);
-                    match bytes(start..middle) <= step {
+                    match cost(start..middle) <= step {
                         true => low = middle,
                         false => high = middle - 1,
                     }
                 }
                 low
             }
+        };
+        if fitting == count {
+            return count;
         }
+        let at_a_time = engine.threads() * algorithm.machines().lane_count;
+        fitting.max(start + at_a_time.max(1)).min(count)
     }
 }
 
@@ -297,6 +311,7 @@ pub(crate) fn hash_many<'py>(
     threads: Option<usize>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    gpu::let_go();
     let algorithm = algorithm(name)?;
     check_callable(progress)?;
     let input = Input::of(messages, offsets, stream)?;
@@ -356,10 +371,7 @@ pub(crate) fn hmac_many<'py>(
     if stream.is_some() {
         return Err(PyValueError::new_err("stream is for arrays that are on a GPU"));
     }
-    if let Input::Iterator(iterator) = &input {
-        let all: Vec<Bound<'_, PyAny>> = iterator.bind(py).try_iter()?.collect::<PyResult<_>>()?;
-        input = Input::of(PyList::new(py, all)?.as_any(), None, None)?;
-    }
+    input = collected(py, input)?;
     let (mut message_slices, mut key_slices) = (Vec::new(), Vec::new());
     let parts = input.messages(&mut message_slices)?;
     let count: usize = parts.iter().map(Messages::len).sum();
@@ -369,7 +381,7 @@ pub(crate) fn hmac_many<'py>(
         one = Bytes::of(keys)?;
         key_slices = vec![one.get(); count];
     } else {
-        many = Input::of(keys, None, None)?;
+        many = collected(py, Input::of(keys, None, None)?)?;
         each_slice(&many.messages(&mut own)?, &mut key_slices);
     }
     if key_slices.len() != count {
@@ -391,6 +403,13 @@ pub(crate) fn hmac_many<'py>(
         (first, out) = (first + messages.len(), rest);
     }
     results.finish(py, len)
+}
+
+/// The same, with what an iterator gives in a list.
+fn collected(py: Python<'_>, input: Input) -> PyResult<Input> {
+    let Input::Iterator(iterator) = &input else { return Ok(input) };
+    let all: Vec<Bound<'_, PyAny>> = iterator.bind(py).try_iter()?.collect::<PyResult<_>>()?;
+    Input::of(PyList::new(py, all)?.as_any(), None, None)
 }
 
 /// Whether an object is one key rather than many: bytes of one dimension.

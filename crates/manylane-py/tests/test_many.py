@@ -253,6 +253,11 @@ def test_hmac_many() -> None:
         manylane.hmac_many("sm3", array[:, :32], messages, out=array.reshape(-1)[: 70 * 32])
 
 
+def test_keys_of_an_iterator() -> None:
+    keys, messages = [b"a", b"bc"], [b"x", b"y"]
+    assert manylane.hmac_many("sm3", iter(keys), iter(messages)) == manylane.hmac_many("sm3", keys, messages)
+
+
 def test_progress_counts_all_bytes() -> None:
     seen: list[tuple[int, int | None]] = []
     messages = rows(200, 1 << 20)
@@ -264,6 +269,19 @@ def test_progress_counts_all_bytes() -> None:
     manylane.hash_many("sm3", (b"x" for _ in range(100_000)), progress=lambda *news: seen.append(news))
     assert [done for done, _ in seen] == [65536, 100_000]
     assert {total for _, total in seen} == {None}
+
+
+def test_a_step_has_messages_for_all_lanes() -> None:
+    array = np.zeros((8, 20 << 20), np.uint8)
+    for messages in (array, list(array)):
+        seen: list[tuple[int, int | None]] = []
+        manylane.hash_many("sm3", messages, progress=lambda *news: seen.append(news), threads=2)
+        # Far more bytes than a step has otherwise, and too few messages for two threads.
+        assert seen == [(array.size, array.size)]
+    # Messages without bytes cost something too.
+    seen = []
+    manylane.hash_many("sm3", np.zeros((3_000_000, 0), np.uint8), progress=lambda *news: seen.append(news))
+    assert len(seen) > 1
 
 
 def test_an_exception_of_the_callback_ends_the_work() -> None:

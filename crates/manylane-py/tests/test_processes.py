@@ -44,6 +44,43 @@ def test_ctrl_c_ends_the_work() -> None:
     assert word == "interrupted" and int(steps) <= 4
 
 
+INTERRUPTED_PIPE = """
+import os, signal, sys, threading
+import manylane
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.mkfifo(sys.argv[1])
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    # Nobody ever writes to it, so that it cannot even be opened.
+    manylane.hash_file(sys.argv[1])
+except KeyboardInterrupt:
+    assert manylane.hash_file(__import__("manylane").__file__)
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_ends_the_wait_for_a_pipe(tmp_path: Path) -> None:
+    run = [sys.executable, "-c", INTERRUPTED_PIPE, str(tmp_path / "pipe")]
+    assert subprocess.run(run, capture_output=True, text=True, check=True, timeout=120).stdout == "interrupted\n"
+
+
+def test_few_engines_are_kept() -> None:
+    script = """
+import manylane, os
+for threads in range(2, 60):
+    assert len(manylane.hash_many("sm3", [bytes(1 << 16)] * 128, threads=threads)) == 128
+import time
+end = time.monotonic() + 60
+# Threads of the engines that went end by themselves.
+while (count := len(os.listdir("/proc/self/task"))) > 8 * 60 and time.monotonic() < end:
+    time.sleep(0.05)
+print(count)
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    # All of them would have 1,711 threads.
+    assert int(run.stdout) <= 8 * 60
+
+
 INTERRUPTED_FILE = """
 import os, signal, sys, threading
 import manylane
