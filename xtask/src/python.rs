@@ -235,7 +235,8 @@ fn bench(output: Option<&Path>, install: bool) -> Result {
     run_command(&mut command)
 }
 
-/// `cargo xtask wheel`: built with zig's linker for the oldest glibc that Rust itself runs on, and checked.
+/// `cargo xtask wheel`: built with zig's linker for the oldest glibc that Rust itself runs on, and checked; and a source
+/// distribution that cargo takes as it is.
 pub(crate) fn wheel(options: &WheelOptions) -> Result {
     needs::provide_python(true)?;
     let requirements = format!("{CRATE}/requirements-wheel.txt");
@@ -251,7 +252,31 @@ pub(crate) fn wheel(options: &WheelOptions) -> Result {
         .args(["--compatibility", "manylinux2014", "--auditwheel", "check", "--out"])
         .arg(&folder)
         .env("PATH", path);
-    run_command(&mut build)
+    run_command(&mut build)?;
+    let (archives, tree) =
+        (target_dir().join("python/sdist"), target_dir().join("python/sdist/tree"));
+    let fail = |error: std::io::Error| format!("{}: {error}", archives.display());
+    if archives.exists() {
+        fs::remove_dir_all(&archives).map_err(fail)?;
+    }
+    fs::create_dir_all(&tree).map_err(fail)?;
+    run_command(venv.python().args(["-m", "maturin", "sdist", "--out"]).arg(&archives))?;
+    let archive = fs::read_dir(&archives)
+        .map_err(fail)?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .find(|path| path.extension().is_some_and(|kind| kind == "gz"))
+        .ok_or("maturin made no source distribution")?;
+    run_command(
+        Command::new("tar")
+            .args(["--strip-components=1", "-xzf"])
+            .arg(&archive)
+            .arg("-C")
+            .arg(&tree),
+    )?;
+    // It has fewer packages than this workspace, whose lock file it must not be held to.
+    output_of(cargo().args(["metadata", "--format-version", "1"]).current_dir(&tree)).map(drop)?;
+    let name = archive.file_name().expect("a file in a folder");
+    fs::copy(&archive, folder.join(name)).map_err(fail).map(drop)
 }
 
 #[cfg(test)]

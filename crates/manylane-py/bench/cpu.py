@@ -12,6 +12,7 @@ import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -68,6 +69,9 @@ def main() -> None:
             "update of 64 KiB": lambda n=name: timed(lambda: update(n)) / CALLS,
             "library, update of 64 KiB": lambda n=ours_name: rust(f"update {n} {PIECE} {CALLS}") / CALLS,
         }
+        if theirs not in hashlib.algorithms_available:
+            print(f"hashlib has no {theirs} here: not compared", file=sys.stderr)
+            del arms["hashlib loop"]
         times: dict[str, list[float]] = {arm: [] for arm in arms}
         for arm in arms.values():
             arm()
@@ -79,10 +83,11 @@ def main() -> None:
         figures[name] = {
             "of_library_1_thread": ratio("hash_many, 1 thread", "library, 1 thread"),
             "of_library_2_threads": ratio("hash_many, 2 threads", "library, 2 threads"),
-            "over_hashlib_loop": ratio("hash_many, 1 thread", "hashlib loop"),
             "two_over_one": ratio("hash_many, 2 threads", "hash_many, 1 thread"),
             "update_over_library": seconds["update of 64 KiB"] / seconds["library, update of 64 KiB"],
         } | {f"seconds: {arm}": value for arm, value in seconds.items()}
+        if "hashlib loop" in arms:
+            figures[name]["over_hashlib_loop"] = ratio("hash_many, 1 thread", "hashlib loop")
         for key, value in figures[name].items():
             print(f"{name}: {key} {value:.4g}")
     record = {

@@ -204,7 +204,6 @@ macro_rules! constructors {
                 signature = (data=Given(None), *, usedforsecurity=Given(None)),
                 text_signature = "(data=b'', *, usedforsecurity=True)"
             )]
-            #[expect(clippy::needless_pass_by_value, reason = "as PyO3 gives them")]
             fn $name(
                 py: Python<'_>,
                 data: Given<'_>,

@@ -47,7 +47,8 @@ def hash_many(
     for arrays on a GPU, is the stream that the work is put on: a stream of PyTorch or CuPy, or a number as DLPack has it;
     without it, the stream that the array names or its library works on, failing these the default stream.
 
-    `progress` is called between steps, and may raise to end the work; so does Ctrl-C.
+    `progress` is called between steps, and may raise to end the work; so does Ctrl-C. It must not write to messages or `out`.
+    On a GPU it is called once, when the work is enqueued; where it raises then, the result is lost.
     """
     device, threads = chosen(device, threads)
     return _manylane.hash_many(name, messages, offsets, out, device, stream, threads, progress)
