@@ -11,6 +11,7 @@ mod licences;
 mod needs;
 mod objcode;
 mod provider;
+mod python;
 mod readme;
 mod rtl;
 mod steps;
@@ -18,6 +19,7 @@ mod suite;
 mod sum_bench;
 mod tidy;
 mod tree;
+mod venv;
 
 use std::{
     path::{Path, PathBuf},
@@ -79,6 +81,10 @@ enum Task {
     Deb(capi::deb::Options),
     /// The OpenSSL provider as users build it, with a newer OpenSSL, and its speed.
     Provider(provider::Options),
+    /// The Python package: tests, fuzzing, measurements.
+    Python(python::Options),
+    /// The Python package as a wheel for glibc 2.17 and later (about five minutes).
+    Wheel(python::WheelOptions),
     /// Writes a tree of files with log-normal sizes, the same for the same seed.
     Tree(tree::Options),
     /// Compares `manylane sum` with `cksum -a sm3` run by xargs, as whole commands.
@@ -110,6 +116,8 @@ fn main() -> ExitCode {
         Task::Install(options) => capi::install::run(&options),
         Task::Deb(options) => capi::deb::run(&options),
         Task::Provider(options) => return provider::run(&options),
+        Task::Python(options) => return python::run(&options),
+        Task::Wheel(options) => python::wheel(&options),
         Task::Tree(options) => tree::run(&options),
         Task::SumBench(options) => sum_bench::run(&options),
         Task::Fuzz(options) => fuzz::run(&options),

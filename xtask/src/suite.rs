@@ -5,8 +5,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, capi, cargo, constant_time, emulated, fuzz, kernels, licences, needs,
-    objcode, output_of, readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
+    Result, amd, arm, capi, cargo, constant_time, emulated, fuzz, kernels, licences, needs, objcode, output_of, python, readme, root, rtl, run_command, target_dir, tidy, steps::Steps,
 };
 
 #[derive(Args)]
@@ -154,6 +153,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     constant_time::steps(&mut steps, &machines);
     rtl::steps(&mut steps, !options.no_install);
     capi::steps(&mut steps);
+    python::steps(&mut steps, !options.no_install);
     steps.check("object code", || objcode::run(&objcode::Options::default()));
 
     let not_run: Vec<String> =

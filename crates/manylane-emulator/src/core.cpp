@@ -432,6 +432,18 @@ bool is_pinned(const void *pointer) {
 
 bool is_on_device(std::uint64_t address) { return (address & DEVICE_BIT) != 0; }
 
+int device_of(std::uint64_t address) {
+    if (!is_on_device(address)) {
+        return -1;
+    }
+    const std::uintptr_t at = address & ~DEVICE_BIT;
+    const std::lock_guard<std::mutex> lock(core().mutex);
+    const auto found = core().find(at);
+    const bool is_within =
+        found != nullptr && at - reinterpret_cast<std::uintptr_t>(found->base) < found->size;
+    return is_within && found->kind == Allocation::ON_DEVICE ? found->device->ordinal : -1;
+}
+
 void memory_info(Device &device, std::size_t *free, std::size_t *total) {
     const std::uint64_t all = device.settings.memory.load();
     *total = all;

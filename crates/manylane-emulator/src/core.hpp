@@ -141,6 +141,8 @@ int unregister_host(void *pointer);
 int host_as_device(const void *pointer, std::uint64_t *address);
 bool is_pinned(const void *pointer);
 bool is_on_device(std::uint64_t address);
+// Whose memory an address is, or -1 if no device has it.
+int device_of(std::uint64_t address);
 void memory_info(Device &device, std::size_t *free, std::size_t *total);
 
 // Where `bytes` at a device's address are on the host, for work on that device; null if they are

@@ -232,9 +232,14 @@ EXPORT cuMemHostGetDevicePointer_v2(std::uint64_t *address, void *pointer, unsig
 }
 
 EXPORT cuPointerGetAttribute(void *value, int attribute, std::uint64_t address) {
-    constexpr int MEMORY_TYPE = 2;
+    constexpr int MEMORY_TYPE = 2, DEVICE_ORDINAL = 9;
     constexpr unsigned HOST = 1, DEVICE_MEMORY = 2;
     return on_current([=](Device &) -> int {
+        if (attribute == DEVICE_ORDINAL) {
+            const int ordinal = device_of(address);
+            std::memcpy(value, &ordinal, sizeof ordinal);
+            return ordinal < 0 ? INVALID_VALUE : SUCCESS;
+        }
         if (attribute != MEMORY_TYPE) {
             return INVALID_VALUE;
         }

@@ -249,6 +249,7 @@ EXPORT hipPointerGetAttributes(PointerAttributes *attributes, const void *pointe
         attributes->type = is_on_device(address_of(pointer)) ? DEVICE_MEMORY
                            : is_pinned(pointer)              ? HOST
                                                              : UNREGISTERED;
+        attributes->device = device_of(address_of(pointer));
         return SUCCESS;
     });
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -134,8 +135,25 @@ Stream *add_stream(Device &device) {
     return stream;
 }
 
+// The streams of a thread that end with it.
+struct OfThread {
+    std::map<Device *, Stream *> streams;
+    ~OfThread() {
+        for (const auto &[device, stream] : streams) {
+            destroy_stream(stream);
+        }
+    }
+};
+
 // The stream to work with, or null if the handle is none of the device's.
 Stream *find(Device &device, Stream *stream) {
+    // The handle that means another stream on each thread.
+    constexpr std::uintptr_t PER_THREAD = 2;
+    if (reinterpret_cast<std::uintptr_t>(stream) == PER_THREAD) {
+        thread_local OfThread of_thread;
+        Stream *&own = of_thread.streams[&device];
+        return own != nullptr ? own : (own = add_stream(device));
+    }
     if (stream != nullptr) {
         return is_alive(stream) && stream->device == &device ? stream : nullptr;
     }

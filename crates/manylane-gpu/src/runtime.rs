@@ -252,6 +252,16 @@ impl Gpu {
         }
     }
 
+    /// The device, of this vendor, whose memory an address is in; none if it is in no device's, or that cannot be
+    /// told. For addresses that come from others.
+    ///
+    /// # Errors
+    /// [`Error::Forked`], or what the driver says of the context.
+    pub fn device_of(&self, pointer: DevicePointer) -> Result<Option<DeviceId>, Error> {
+        let ordinal = self.bound()?.device_of(pointer);
+        Ok(ordinal.map(|ordinal| DeviceId { vendor: self.info().id.vendor, ordinal }))
+    }
+
     /// The driver, with the context current on the calling thread as long as the value lives.
     pub(crate) fn bound(&self) -> Result<Bound<'_>, Error> {
         let Opened { driver, context, ref info, .. } = *self.0;

@@ -61,6 +61,27 @@ fn a_device_is_described() {
 }
 
 #[test]
+fn memory_of_others_is_known_by_its_address_and_read() {
+    let (gpu, other) = (device(3), device(4));
+    let stream = Stream::new(&gpu).unwrap();
+    let mut buffer = DeviceBuffer::new(&gpu, 100).unwrap();
+    buffer.write(0, &[7; 100], &stream).unwrap();
+    let at = buffer.pointer();
+    // Whichever device of the vendor is asked.
+    for asked in [&gpu, &other] {
+        assert_eq!(asked.device_of(at).unwrap(), Some(gpu.info().id));
+        assert_eq!(asked.device_of(at.add(99)).unwrap(), Some(gpu.info().id));
+        assert_eq!(asked.device_of(at.add(1 << 40)).unwrap(), None);
+        let on_host = manylane_gpu::DevicePointer(std::ptr::from_ref(&stream).addr() as u64);
+        assert_eq!(asked.device_of(on_host).unwrap(), None);
+    }
+    let mut bytes = [0; 10];
+    // SAFETY: the buffer has so many bytes there, and is alive.
+    unsafe { stream.read(at.add(90), &mut bytes).unwrap() };
+    assert_eq!(bytes, [7; 10]);
+}
+
+#[test]
 fn what_is_wrong_with_the_driver_is_said() {
     assert!(said_with("").starts_with("ready"));
     let old = said_with("driver_version=11080");

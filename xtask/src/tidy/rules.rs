@@ -7,6 +7,7 @@ use super::{Files, lexer::code_only};
 /// operating system or a foreign library. Everything else is safe Rust.
 const UNSAFE: [&str; 100] = [
 const UNSAFE: [&str; 112] = [
+const UNSAFE: [&str; 103] = [
     "crates/manylane/src/aes/aesni.rs",
     "crates/manylane/src/aes/armaes.rs",
     "crates/manylane/src/aes/portable.rs",
@@ -119,6 +120,10 @@ const UNSAFE: [&str; 112] = [
     "crates/manylane-provider/src/params.rs",
     "crates/manylane-provider/src/provider.rs",
     "crates/manylane-provider/src/signature.rs",
+    "crates/manylane-py/src/arrow.rs",
+    "crates/manylane-py/src/dlpack.rs",
+    "crates/manylane-py/src/gpu.rs",
+    "crates/manylane-py/src/memory.rs",
     // What a process does after a fork can only be tested by forking.
     "crates/manylane-engine/tests/fork.rs",
     "crates/manylane-gpu/tests/cuda.rs",

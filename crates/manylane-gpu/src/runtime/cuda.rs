@@ -15,7 +15,7 @@ use cudarc::driver::sys::{
     CUfunction_attribute::{self, *},
     CUjit_option::*,
     CUmemorytype::{CU_MEMORYTYPE_DEVICE, CU_MEMORYTYPE_HOST},
-    CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+    CUpointer_attribute::{CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE},
     CUresult,
     CUstream_flags::CU_STREAM_NON_BLOCKING,
 };
@@ -276,6 +276,19 @@ impl Driver for Cuda {
         };
         // An address that the driver does not know is an error.
         code == SUCCESS && kind == CU_MEMORYTYPE_HOST as c_uint
+    }
+
+    fn device_of(&self, pointer: DevicePointer) -> Option<u32> {
+        let mut ordinal: c_int = -1;
+        // SAFETY: any address may be asked about; the attribute is a 32-bit number.
+        let code = unsafe {
+            (self.table.cuPointerGetAttribute)(
+                (&raw mut ordinal).cast(),
+                CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+                pointer.0,
+            )
+        };
+        if code == SUCCESS { u32::try_from(ordinal).ok() } else { None }
     }
 
     fn stream(&self) -> Result<Handle, Error> {

@@ -81,6 +81,8 @@ pub(crate) trait Driver: fmt::Debug + Send + Sync {
     unsafe fn host_as_device(&self, pointer: *const u8) -> Result<DevicePointer, Error>;
     /// Whether the driver knows this host address as page-locked.
     fn is_pinned(&self, pointer: *const u8) -> bool;
+    /// The device whose memory the address is in; none if it is in no device's.
+    fn device_of(&self, pointer: DevicePointer) -> Option<u32>;
 
     fn stream(&self) -> Result<Handle, Error>;
     unsafe fn destroy_stream(&self, stream: Handle);

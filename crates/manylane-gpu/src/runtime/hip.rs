@@ -217,6 +217,15 @@ impl Driver for Hip {
             && attributes.memory_type == self.0.layout.memory_type_host
     }
 
+    fn device_of(&self, pointer: DevicePointer) -> Option<u32> {
+        let mut attributes = library::PointerAttributes::EMPTY;
+        let at = ptr::without_provenance(pointer.0 as usize);
+        call!(self, hipPointerGetAttributes(&mut attributes, at)).ok()?;
+        // `hipMemoryTypeDevice` follows the host's number in every version.
+        let on_device = attributes.memory_type == self.0.layout.memory_type_host + 1;
+        if on_device { u32::try_from(attributes.device).ok() } else { None }
+    }
+
     fn stream(&self) -> Result<Handle, Error> {
         let mut stream = ptr::null_mut();
         call!(self, hipStreamCreateWithFlags(&mut stream, library::STREAM_NON_BLOCKING))?;

@@ -2,7 +2,7 @@
 
 use std::{ffi::c_void, fmt};
 
-use super::{FunctionInfo, Gpu, Grid, Handle};
+use super::{DevicePointer, FunctionInfo, Gpu, Grid, Handle};
 use crate::Error;
 
 /// A queue of work on a device: what is enqueued runs in order, beside that of other streams.
@@ -42,6 +42,22 @@ impl Stream {
     pub fn synchronize(&self) -> Result<(), Error> {
         // SAFETY: the handle is the driver's and alive.
         unsafe { self.gpu.bound()?.synchronize(self.handle) }
+    }
+
+    /// Copies from memory that others own, after all that is enqueued, and waits for that.
+    ///
+    /// # Errors
+    /// What the driver says; then `bytes` may hold anything.
+    ///
+    /// # Safety
+    /// So many bytes at `from` are the device's, and stay so until this returns.
+    pub unsafe fn read(&self, from: DevicePointer, bytes: &mut [u8]) -> Result<(), Error> {
+        // SAFETY: the caller's, and the copy is over when this returns.
+        unsafe {
+            let driver = self.gpu.bound()?;
+            driver.copy_out(bytes.as_mut_ptr(), from, bytes.len(), self.handle)?;
+        }
+        self.synchronize()
     }
 
     /// Lets what is enqueued from now on wait for the event.

@@ -85,6 +85,39 @@ impl Hasher {
         self.digest_len
     }
 
+    /// The stream so far, but for a digest of `len` bytes: whoever asks an [XOF](Algorithm::is_xof) for its output need
+    /// not know before how much.
+    ///
+    /// ```
+    /// use manylane::hash::{Algorithm, Hasher};
+    ///
+    /// for algorithm in [Algorithm::Shake128, Algorithm::Kt256] {
+    ///     let mut hasher = Hasher::new(algorithm);
+    ///     hasher.update(b"abc");
+    ///     let mut of_ten = Hasher::with_digest_len(algorithm, 10);
+    ///     of_ten.update(b"abc");
+    ///     assert_eq!(hasher.into_digest_len(10).finish(), of_ten.finish());
+    /// }
+    /// ```
+    ///
+    /// # Panics
+    /// If the function has no digests of that length.
+    #[must_use]
+    pub fn into_digest_len(self, len: usize) -> Self {
+        assert!(len > 0, "a digest of no bytes");
+        let state = match self.state {
+            State::Chain(Midstate::Sha3(state)) if state.function().output_len() != len => {
+                State::Chain(Midstate::Sha3(state.with_output_len(len)))
+            }
+            State::Chain(Midstate::Sm3(_)) => {
+                assert_eq!(len, self.digest_len, "sm3 has digests of one length");
+                self.state
+            }
+            state => state,
+        };
+        Hasher { state, digest_len: len }
+    }
+
     /// Goes on as if the chunks of a [tree](super::Tree) had been fed whose chaining values these are.
     ///
     /// # Panics

@@ -62,7 +62,7 @@ pub(super) const HOST_MAPPED: c_uint = 2;
 #[repr(C)]
 pub(super) struct PointerAttributes {
     pub(super) memory_type: c_int,
-    device: c_int,
+    pub(super) device: c_int,
     device_pointer: *mut c_void,
     host_pointer: *mut c_void,
     is_managed: c_int,
