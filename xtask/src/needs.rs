@@ -45,8 +45,7 @@ const PROVIDER: [Need; 6] = [
 
 /// For the tests on any machine: a linker, the peers that digests are compared with, and what
 /// runs the reference and the constant-time checks.
-const NATIVE: [Need; 9] = [
-const NATIVE: [Need; 10] = [
+const NATIVE: [Need; 11] = [
     program("gcc", &["gcc", "libc6-dev"]),
     program("git", &["git"]),
     // What programs find the C library by.
@@ -144,6 +143,8 @@ pub(crate) fn provide_rtl(install: bool) -> Result {
 pub(crate) fn provide_provider(install: bool) -> Result {
     let native = NATIVE.iter().filter(|need| matches!(need.probe, Probe::Program("valgrind")));
     provide_all(&PROVIDER.iter().chain(native).collect::<Vec<_>>(), install)
+}
+
 /// Sees to it that everything is there that the Python package's tests need from the system.
 pub(crate) fn provide_python(install: bool) -> Result {
     provide_all(&PYTHON.iter().collect::<Vec<_>>(), install)

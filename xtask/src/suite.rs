@@ -5,7 +5,8 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 
 use crate::{
-    Result, amd, arm, capi, cargo, constant_time, emulated, fuzz, kernels, licences, needs, objcode, output_of, python, readme, root, rtl, run_command, target_dir, tidy, steps::Steps,
+    Result, amd, arm, capi, cargo, constant_time, emulated, fuzz, kernels, licences, needs,
+    objcode, output_of, python, readme, root, rtl, run_command, steps::Steps, target_dir, tidy,
 };
 
 #[derive(Args)]
