@@ -14,6 +14,12 @@ use manylane::{
 };
 use manylane_engine::{Config, Device, Engine};
 
+/// Rows, and room for their digests: what the system gives anew takes time at its first use.
+struct Memory {
+    rows: Vec<u8>,
+    out: Vec<u8>,
+}
+
 /// The word at a place.
 fn word<T: FromStr<Err: Error + 'static>>(line: &str, place: usize) -> Result<T, Box<dyn Error>> {
     Ok(line.split(' ').nth(place).ok_or("too few words")?.parse()?)
@@ -21,7 +27,7 @@ fn word<T: FromStr<Err: Error + 'static>>(line: &str, place: usize) -> Result<T,
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut engines: HashMap<usize, Engine> = HashMap::new();
-    let mut memory: HashMap<(usize, usize, usize), (Vec<u8>, Vec<u8>)> = HashMap::new();
+    let mut memory: HashMap<[usize; 3], Memory> = HashMap::new();
     for line in io::stdin().lines() {
         let line = line?;
         let algorithm: Algorithm = word(&line, 1)?;
@@ -36,9 +42,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             let start = Midstate::new(algorithm);
             let size = start.digest_len();
-            let (rows, out) = memory.entry((count, len, size)).or_insert_with(|| {
+            let Memory { rows, out } = memory.entry([count, len, size]).or_insert_with(|| {
                 let rows = (0..count * len).map(|i| (i % 251) as u8).collect();
-                (rows, vec![0; count * size])
+                Memory { rows, out: vec![0; count * size] }
             });
             let messages = Messages::strided(rows, len, len, count)?;
             let begun = Instant::now();
