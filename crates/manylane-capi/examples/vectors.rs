@@ -15,11 +15,13 @@ struct Table {
     name: &'static str,
     columns: &'static [&'static str],
     rows: Vec<Vec<String>>,
+    /// Rows with a text that is too long for C.
+    left_out: usize,
 }
 
 impl Table {
     fn new(name: &'static str, columns: &'static [&'static str]) -> Self {
-        Table { name, columns, rows: Vec::new() }
+        Table { name, columns, rows: Vec::new(), left_out: 0 }
     }
 
     /// A row, unless C cannot have it.
@@ -27,11 +29,15 @@ impl Table {
         assert_eq!(row.len(), self.columns.len());
         if row.iter().all(|text| text.len() <= 2 * LONGEST) {
             self.rows.push(row);
+        } else {
+            self.left_out += 1;
         }
     }
 
     fn print(&self, out: &mut String) -> std::fmt::Result {
-        assert!(!self.rows.is_empty(), "{}", self.name);
+        let (rows, left_out) = (self.rows.len(), self.left_out);
+        assert!(rows > left_out, "{}: {rows} rows, {left_out} too long", self.name);
+        writeln!(out, "/* {rows} rows; {left_out} are too long for a string of C. */")?;
         writeln!(
             out,
             "static const struct {{ const char *{}; }} {}[] = {{",

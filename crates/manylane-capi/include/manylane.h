@@ -14,21 +14,21 @@
  * Outputs. Where the length is the function's to say, it takes a `size_t *`: the bytes of room on entry,
  * and afterwards the bytes written. Too little room is MANYLANE_ERROR_OUTPUT_LENGTH, and `*len` then the
  * room that is needed, and nothing is taken from a handle; so a null pointer with a `*len` of 0 asks for
- * it. A call that needs no room is done, whatever the pointer: its status is MANYLANE_OK. An output may overlap an input only where the function says so: otherwise this is refused,
- * as far as it can be seen.
+ * it. A call that needs no room is done, whatever the pointer: its status is MANYLANE_OK. An output may
+ * overlap an input only where the function says so: otherwise this is refused, as far as it can be seen.
  *
  * Handles. Pointers to things of the library's, made by functions whose names end with _new, _clone,
- * _generate, _decode or _public, and given back to the function of theirs whose name ends with _free.
- * Secrets that they hold are wiped then, and those that a call leaves on its stack when it returns.
- * What was given or is given back is the caller's to wipe: manylane_wipe() does. A handle that was freed, or is of another kind, is
- * MANYLANE_ERROR_HANDLE for as long as the place is not used again, which is at least 4096 other handles
- * later: a mistake that is found, and not one to build on.
+ * _generate, _from_bytes, _decode or _public, and given back to the function of theirs whose name ends
+ * with _free. Secrets that they hold are wiped then, and keys that a call leaves on its stack when it
+ * returns. What was given or is given back is the caller's to wipe: manylane_wipe() does. A handle that
+ * was freed, or is of another kind, is MANYLANE_ERROR_HANDLE for as long as the place is not used again,
+ * which is at least 4096 other handles later: a mistake that is found, and not one to build on.
  *
  * Threads. Different handles may be used by different threads at a time. Handles that a function takes
  * as a pointer to const may be shared by threads; of others, which are changed, a second thread gets
  * MANYLANE_ERROR_BUSY. No handle may be freed while a thread uses it, and no thread cancelled
- * (pthread_cancel) while it is in a call. A child made by fork() may use all
- * handles that no other thread was using.
+ * (pthread_cancel) while it is in a call. A child made by fork() may use all handles that no other thread
+ * was using.
  *
  * Constant time. What depends on keys, plaintext and other secrets takes a time that depends on lengths
  * alone; SECURITY.md says how this is tested.

@@ -106,6 +106,9 @@ static inline int done(void) {
   return failed == 0 ? 0 : 1;
 }
 
+/* A user ID and its length, where it is any. */
+#define DEFAULT_ID MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 #endif

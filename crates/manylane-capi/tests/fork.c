@@ -44,7 +44,7 @@ static void use(void *with) {
   OK(manylane_hash_finish(all->hash, digest, &len));
   OK(manylane_hash_once("sm3", "abc", 3, expected, &expected_len));
   CHECK(memcmp(digest, expected, 32) == 0);
-  OK(manylane_sm2_sign(all->key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &signature_len));
+  OK(manylane_sm2_sign(all->key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &signature_len));
   manylane_hash_free(all->hash), manylane_sm2_key_free(all->key), manylane_engine_free(all->engine);
 }
 

@@ -103,7 +103,7 @@ static void handles(void) {
   STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_key_encode(key, MANYLANE_SM2_RAW, digest, &len));
   uint8_t signature[72];
   len = sizeof signature;
-  STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_sign((const manylane_sm2_key *)public_key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "", 0,
+  STATUS(MANYLANE_ERROR_HANDLE, manylane_sm2_sign((const manylane_sm2_key *)public_key, DEFAULT_ID, "", 0,
                                                   MANYLANE_SM2_SIGNATURE_DER, signature, &len));
   manylane_sm2_public_free(public_key);
   CHECK(manylane_sm2_public_equal(public_key, public_key) == 0);

@@ -145,10 +145,10 @@ static void sm2(void) {
   CHECK(copies() == 0);
   uint8_t signature[72], *out = (uint8_t *)malloc(512);
   size_t len = sizeof signature;
-  OK(manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, &len));
+  OK(manylane_sm2_sign(key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, &len));
   CHECK(copies() == 0);
   manylane_sm2_signer *signer = NULL;
-  OK(manylane_sm2_signer_new(&signer, key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN));
+  OK(manylane_sm2_signer_new(&signer, key, DEFAULT_ID));
   CHECK(copies() == 0);
   len = sizeof signature;
   OK(manylane_sm2_signer_finish(signer, MANYLANE_SM2_SIGNATURE_DER, signature, &len));
@@ -169,8 +169,8 @@ static void sm2(void) {
   manylane_sm2_public *public_key = NULL;
   OK(manylane_sm2_key_public(key, &public_key));
   manylane_sm2_exchange *exchange = NULL;
-  OK(manylane_sm2_exchange_new(&exchange, MANYLANE_SM2_INITIATOR, key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, public_key,
-                               MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN));
+  OK(manylane_sm2_exchange_new(&exchange, MANYLANE_SM2_INITIATOR, key, DEFAULT_ID, public_key,
+                               DEFAULT_ID));
   CHECK(copies() == 0);
   manylane_sm2_exchange_free(exchange);
   len = 512;

@@ -175,8 +175,8 @@ static void default_id(void) {
   manylane_sm2_public *public_key = public_of(key);
   uint8_t signature[64];
   size_t len = sizeof signature;
-  OK(manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &len));
-  OK(manylane_sm2_verify(public_key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
+  OK(manylane_sm2_sign(key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, &len));
+  OK(manylane_sm2_verify(public_key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
   STATUS(MANYLANE_ERROR_SIGNATURE,
          manylane_sm2_verify(public_key, "", 0, "abc", 3, MANYLANE_SM2_SIGNATURE_RAW, signature, 64));
   STATUS(MANYLANE_ERROR_NULL,
@@ -301,8 +301,8 @@ static void exchange(void) {
   OK(manylane_sm2_key_generate(&a)), OK(manylane_sm2_key_generate(&b));
   manylane_sm2_public *public_a = public_of(a), *public_b = public_of(b);
   manylane_sm2_exchange *of_a = NULL, *of_b = NULL;
-  OK(manylane_sm2_exchange_new(&of_a, MANYLANE_SM2_INITIATOR, a, "alice", 5, public_b, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN));
-  OK(manylane_sm2_exchange_new(&of_b, MANYLANE_SM2_RESPONDER, b, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, public_a, "alice", 5));
+  OK(manylane_sm2_exchange_new(&of_a, MANYLANE_SM2_INITIATOR, a, "alice", 5, public_b, DEFAULT_ID));
+  OK(manylane_sm2_exchange_new(&of_b, MANYLANE_SM2_RESPONDER, b, DEFAULT_ID, public_a, "alice", 5));
   /* The handles have keys of their own. */
   manylane_sm2_key_free(a), manylane_sm2_key_free(b);
   uint8_t r_a[65], r_b[65], key_a[48], key_b[48], confirm_a[32], confirm_b[32];

@@ -18,8 +18,8 @@ static void *work(void *argument) {
   for (int i = 0; i < ROUNDS; i++) {
     uint8_t signature[72], text[64], tag[16], nonce[12] = {(uint8_t)number, (uint8_t)i};
     size_t len = sizeof signature;
-    wrong += manylane_sm2_sign(key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, &len) != 0;
-    wrong += manylane_sm2_verify(public_key, MANYLANE_SM2_DEFAULT_ID, MANYLANE_SM2_DEFAULT_ID_LEN, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, len) != 0;
+    wrong += manylane_sm2_sign(key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, &len) != 0;
+    wrong += manylane_sm2_verify(public_key, DEFAULT_ID, "abc", 3, MANYLANE_SM2_SIGNATURE_DER, signature, len) != 0;
     memset(text, number, sizeof text);
     wrong += manylane_aead_encrypt(aead, nonce, 12, NULL, 0, text, 64, text, tag, 16) != 0;
     wrong += manylane_aead_decrypt(aead, nonce, 12, NULL, 0, text, 64, text, tag, 16) != 0;
