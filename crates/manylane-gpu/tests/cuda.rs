@@ -20,7 +20,7 @@ use manylane_gpu::{
 };
 
 fn device(ordinal: u32) -> Gpu {
-    install(Driver::Cuda, "devices=10");
+    install(Driver::Cuda, "devices=12");
     Gpu::open(DeviceId { vendor: Vendor::Cuda, ordinal }).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn a_device_is_described() {
 
 #[test]
 fn memory_of_others_is_known_by_its_address_and_read() {
-    let (gpu, other) = (device(3), device(4));
+    let (gpu, other) = (device(10), device(11));
     let stream = Stream::new(&gpu).unwrap();
     let mut buffer = DeviceBuffer::new(&gpu, 100).unwrap();
     buffer.write(0, &[7; 100], &stream).unwrap();
@@ -104,8 +104,8 @@ fn what_is_wrong_with_the_driver_is_said() {
 #[test]
 fn a_device_that_is_not_there_is_told_from_those_that_are() {
     drop(device(0));
-    let id = DeviceId { vendor: Vendor::Cuda, ordinal: 10 };
-    assert_eq!(Gpu::open(id).unwrap_err(), Error::NoDevice { id, count: 10 });
+    let id = DeviceId { vendor: Vendor::Cuda, ordinal: 12 };
+    assert_eq!(Gpu::open(id).unwrap_err(), Error::NoDevice { id, count: 12 });
 }
 
 #[test]

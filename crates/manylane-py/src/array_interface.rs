@@ -11,7 +11,7 @@ use pyo3::{
 use crate::{
     dlpack::{Foreign, Item, Where, contiguous},
     error::{self, DeviceError},
-    gpu,
+    gpu, opened,
     streams::{self, Number},
 };
 
@@ -57,7 +57,7 @@ pub(crate) fn foreign(
     if let (Some(named), Where::Gpu(vendor, ordinal)) = (named, place)
         && named != number
     {
-        let opened = gpu::open(object.py(), DeviceId { vendor, ordinal })?;
+        let opened = opened::open(object.py(), DeviceId { vendor, ordinal })?;
         object.py().detach(|| gpu::let_wait(&opened.gpu, number, named)).map_err(error::device)?;
     }
     let owner = vec![object.clone().unbind()];
@@ -70,9 +70,9 @@ pub(crate) fn foreign(
 /// The interface does not name the device: the driver knows it by the address. An array of no bytes may be anywhere.
 fn place(object: &Bound<'_, PyAny>, address: u64) -> PyResult<Where> {
     // Any device knows. One that is in use already costs no context on another.
-    let some = match gpu::any_opened(Vendor::Cuda) {
+    let some = match opened::any_opened(Vendor::Cuda) {
         Some(some) => some,
-        None => gpu::open(object.py(), DeviceId { vendor: Vendor::Cuda, ordinal: 0 })?,
+        None => opened::open(object.py(), DeviceId { vendor: Vendor::Cuda, ordinal: 0 })?,
     };
     match some.gpu.device_of(DevicePointer(address)).map_err(error::device)? {
         Some(id) => Ok(Where::Gpu(id.vendor, id.ordinal)),

@@ -12,7 +12,8 @@ use pyo3::{
 use crate::{
     dlpack,
     error::{self, Error},
-    gpu::{Opened, let_go, stream_of},
+    gpu::{let_go, stream_of},
+    opened::Opened,
     pool::Block,
     streams::Number,
 };

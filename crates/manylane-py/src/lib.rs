@@ -14,8 +14,10 @@ mod hash;
 mod input;
 mod many;
 mod memory;
+mod opened;
 mod pool;
 mod sm2;
+mod sm2_many;
 mod spread;
 mod streams;
 
@@ -40,11 +42,12 @@ fn _manylane(module: &Bound<'_, PyModule>) -> PyResult<()> {
     hash::add(module)?;
     cipher::add(module)?;
     sm2::add(module)?;
+    sm2_many::add(module)?;
     module.add_class::<device_array::DeviceArray>()?;
     module.add_function(wrap_pyfunction!(file::hash_file, module)?)?;
     module.add_function(wrap_pyfunction!(many::hash_many, module)?)?;
     module.add_function(wrap_pyfunction!(many::hmac_many, module)?)?;
-    module.add_function(wrap_pyfunction!(gpu::free_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(opened::free_memory, module)?)?;
     module.add_function(wrap_pyfunction!(engines::explain, module)?)?;
     module.add_function(wrap_pyfunction!(engines::check_device, module)?)?;
     module.add_function(wrap_pyfunction!(engines::gpus, module)?)?;

@@ -1,40 +1,27 @@
 //! SM2: keys, signatures, encryption and key exchange.
 
-use std::{
-    ops::Range,
-    sync::{Mutex, PoisonError},
-};
+use std::sync::{Mutex, PoisonError};
 
-use manylane::{
-    Messages,
-    sm2::{
-        self, CiphertextForm, Exchange, KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey,
-        Signature, Signer, Verifier,
-    },
+use manylane::sm2::{
+    CiphertextForm, Exchange, KeyCipher, KeyEncryption, Prf, PublicKey, SecretKey, Signature,
 };
-use pyo3::{
-    exceptions::PyTypeError,
-    prelude::*,
-    types::{PyBytes, PyList},
-};
+use pyo3::{exceptions::PyTypeError, prelude::*, types::PyBytes};
 use zeroize::Zeroizing;
 
 use crate::{
-    engines::engine,
     error::{AlreadyFinalized, DecryptionError, Error, InvalidSignature, library},
     memory::Bytes,
-    spread::spread,
 };
 
 /// How signatures are written.
 #[derive(Clone, Copy)]
-enum Form {
+pub(crate) enum Form {
     Der,
     Raw,
 }
 
 impl Form {
-    fn of(name: &str) -> PyResult<Self> {
+    pub(crate) fn of(name: &str) -> PyResult<Self> {
         match name {
             "der" => Ok(Form::Der),
             "raw" => Ok(Form::Raw),
@@ -44,7 +31,7 @@ impl Form {
         }
     }
 
-    fn write(self, signature: &Signature) -> Vec<u8> {
+    pub(crate) fn write(self, signature: &Signature) -> Vec<u8> {
         match self {
             Form::Der => signature.to_der(),
             Form::Raw => signature.to_bytes().to_vec(),
@@ -52,7 +39,7 @@ impl Form {
     }
 
     /// Whatever is no signature does not hold either.
-    fn read(self, bytes: &[u8]) -> Result<Signature, manylane::Error> {
+    pub(crate) fn read(self, bytes: &[u8]) -> Result<Signature, manylane::Error> {
         match self {
             Form::Der => Signature::from_der(bytes),
             Form::Raw => match bytes.try_into() {
@@ -86,14 +73,14 @@ fn not_valid(error: manylane::Error) -> PyErr {
 /// A private key, wiped when it is freed.
 #[pyclass(module = "manylane.sm2", frozen)]
 pub(crate) struct PrivateKey {
-    key: SecretKey,
+    pub(crate) key: SecretKey,
 }
 
 /// A public key.
 #[pyclass(module = "manylane.sm2", name = "PublicKey", frozen, eq)]
 #[derive(PartialEq)]
 pub(crate) struct PublicKeyObject {
-    key: PublicKey,
+    pub(crate) key: PublicKey,
 }
 
 #[pymethods]
@@ -396,13 +383,13 @@ fn text(text: &Zeroizing<String>) -> Zeroizing<Vec<u8>> {
 }
 
 /// A user ID; the standard's default if none is given.
-enum User {
+pub(crate) enum User {
     Default,
     Given(Bytes),
 }
 
 impl User {
-    fn get(&self) -> &[u8] {
+    pub(crate) fn get(&self) -> &[u8] {
         match self {
             User::Default => manylane::sm2::DEFAULT_ID,
             User::Given(bytes) => bytes.get(),
@@ -410,7 +397,7 @@ impl User {
     }
 }
 
-fn user(id: Option<&Bound<'_, PyAny>>) -> PyResult<User> {
+pub(crate) fn user(id: Option<&Bound<'_, PyAny>>) -> PyResult<User> {
     id.map_or(Ok(User::Default), |id| Bytes::of(id).map(User::Given))
 }
 
@@ -506,132 +493,6 @@ fn private_key_from_bytes(data: &Bound<'_, PyAny>) -> PyResult<PrivateKey> {
     Ok(PrivateKey { key: SecretKey::from_bytes(&number).map_err(library)? })
 }
 
-/// The objects of a sequence.
-fn list<'py>(objects: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    objects.try_iter()?.collect()
-}
-
-fn all_bytes(objects: &Bound<'_, PyAny>) -> PyResult<Vec<Bytes>> {
-    list(objects)?.iter().map(Bytes::of).collect()
-}
-
-/// One key for all, or one for each.
-fn each<K>(keys: &[K], count: usize) -> PyResult<Vec<&K>> {
-    match keys {
-        [one] => Ok(vec![one; count]),
-        keys if keys.len() == count => Ok(keys.iter().collect()),
-        keys => Err(library(manylane::Error::CountMismatch { keys: keys.len(), messages: count })),
-    }
-}
-
-/// Items that are computed before signals are looked for, at least: some tens of milliseconds on a core.
-const STEP: usize = 4096;
-
-/// Items that a thread takes at a time, at most: some windows of lanes.
-const PART: usize = 128;
-
-/// Computes parts of the items, on threads, in steps between which signals are looked for.
-fn in_steps<T: Send>(
-    py: Python<'_>,
-    threads: usize,
-    out: &mut [T],
-    compute: impl Fn(Range<usize>, &mut [T]) + Sync,
-) -> PyResult<()> {
-    // Few items go to as many threads as there are, for each can be long.
-    let part_len = out.len().div_ceil(threads.max(1)).clamp(1, PART);
-    let step_len = part_len * (2 * threads).max(STEP / part_len);
-    for (step, out) in out.chunks_mut(step_len).enumerate() {
-        let parts = out.chunks_mut(part_len).enumerate();
-        let one = |(part, out): (usize, &mut [T])| {
-            let first = step_len * step + part_len * part;
-            compute(first..first + out.len(), out);
-        };
-        py.detach(|| spread(threads, 1, parts, one));
-        py.check_signals()?;
-    }
-    Ok(())
-}
-
-/// Signatures of many messages, by one key or one for each.
-#[pyfunction]
-#[pyo3(signature = (keys, messages, user_id, format, threads))]
-fn sign_many<'py>(
-    py: Python<'py>,
-    keys: &Bound<'_, PyAny>,
-    messages: &Bound<'_, PyAny>,
-    user_id: Option<&Bound<'_, PyAny>>,
-    format: &str,
-    threads: Option<usize>,
-) -> PyResult<Bound<'py, PyList>> {
-    let (messages, id, form) = (all_bytes(messages)?, user(user_id)?, Form::of(format)?);
-    let keys = of_type::<PrivateKey>(keys)?;
-    let (id, threads) = (id.get(), engine(py, "cpu", threads)?.threads());
-    let signers = || keys.iter().map(|key| Signer::new(&key.get().key, id)).collect();
-    let signers: Result<Vec<Signer<'_>>, _> = py.detach(signers);
-    let signers = signers.map_err(library)?;
-    let messages: Vec<&[u8]> = messages.iter().map(Bytes::get).collect();
-    let signers = each(&signers, messages.len())?;
-    let mut out = vec![Err(manylane::Error::Signature); messages.len()];
-    in_steps(py, threads, &mut out, |range, out| {
-        let messages = Messages::slices(&messages[range.clone()]);
-        sm2::sign_many(&signers[range], &messages, out).expect("as many of each");
-    })?;
-    let signatures: Vec<Signature> = out.into_iter().collect::<Result<_, _>>().map_err(library)?;
-    PyList::new(py, signatures.iter().map(|signature| PyBytes::new(py, &form.write(signature))))
-}
-
-/// Whether each signature of many messages holds, under one key or one for each.
-#[pyfunction]
-#[pyo3(signature = (keys, messages, signatures, user_id, format, threads))]
-fn verify_many(
-    py: Python<'_>,
-    keys: &Bound<'_, PyAny>,
-    messages: &Bound<'_, PyAny>,
-    signatures: &Bound<'_, PyAny>,
-    user_id: Option<&Bound<'_, PyAny>>,
-    format: &str,
-    threads: Option<usize>,
-) -> PyResult<Vec<bool>> {
-    let (messages, signatures) = (all_bytes(messages)?, all_bytes(signatures)?);
-    let (id, form) = (user(user_id)?, Form::of(format)?);
-    let keys = of_type::<PublicKeyObject>(keys)?;
-    let (id, threads) = (id.get(), engine(py, "cpu", threads)?.threads());
-    let count = messages.len();
-    if signatures.len() != count {
-        let signatures = signatures.len();
-        return Err(Error::new_err(format!("{signatures} signatures for {count} messages")));
-    }
-    let verifiers = || keys.iter().map(|key| Verifier::new(&key.get().key, id)).collect();
-    let verifiers: Result<Vec<Verifier>, _> = py.detach(verifiers);
-    let verifiers = verifiers.map_err(library)?;
-    let verifiers = each(&verifiers, count)?;
-    // What is no signature holds for no message, and is not computed.
-    let read = |i: usize| Some((i, form.read(signatures[i].get()).ok()?));
-    let (places, signatures): (Vec<usize>, Vec<Signature>) = (0..count).filter_map(read).unzip();
-    let verifiers: Vec<&Verifier> = places.iter().map(|&i| verifiers[i]).collect();
-    let messages: Vec<&[u8]> = places.iter().map(|&i| messages[i].get()).collect();
-    let mut out = vec![Err(manylane::Error::Signature); places.len()];
-    in_steps(py, threads, &mut out, |range, out| {
-        let messages = Messages::slices(&messages[range.clone()]);
-        let (verifiers, signatures) = (&verifiers[range.clone()], &signatures[range]);
-        sm2::verify_many(verifiers, &messages, signatures, out).expect("as many of each");
-    })?;
-    let mut holds = vec![false; count];
-    for (place, out) in places.into_iter().zip(out) {
-        holds[place] = out.is_ok();
-    }
-    Ok(holds)
-}
-
-/// One key or several, as objects that share them.
-fn of_type<T: pyo3::PyClass + Sync>(keys: &Bound<'_, PyAny>) -> PyResult<Vec<Py<T>>> {
-    if let Ok(key) = keys.cast::<T>() {
-        return Ok(vec![key.clone().unbind()]);
-    }
-    let of_one = |key: &Bound<'_, PyAny>| Ok(key.cast::<T>()?.clone().unbind());
-    list(keys)?.iter().map(of_one).collect()
-}
-
 /// Gives the module what this file has.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PrivateKey>()?;
@@ -642,7 +503,5 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(generate_private_key, module)?)?;
     module.add_function(wrap_pyfunction!(load_private_key, module)?)?;
     module.add_function(wrap_pyfunction!(load_public_key, module)?)?;
-    module.add_function(wrap_pyfunction!(private_key_from_bytes, module)?)?;
-    module.add_function(wrap_pyfunction!(sign_many, module)?)?;
-    module.add_function(wrap_pyfunction!(verify_many, module)?)
+    module.add_function(wrap_pyfunction!(private_key_from_bytes, module)?)
 }
