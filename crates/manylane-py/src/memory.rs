@@ -12,7 +12,7 @@ use pyo3::{
     exceptions::{PyBufferError, PyTypeError, PyValueError},
     ffi,
     prelude::*,
-    types::{PyBytes, PyString},
+    types::{PyBytes, PyList, PyString, PyTuple},
 };
 
 /// Bytes from which on the interpreter's lock is released: hashlib's number.
@@ -203,6 +203,9 @@ impl Offsets {
     /// A copy, because another thread that changed them while they are used could lead a kernel astray. Signed ones
     /// have the same bits unless they are negative, and these point past every data.
     pub(crate) fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            return object.extract().map(Offsets::Long);
+        }
         let view = view(object)?;
         if view.dimensions() != 1 {
             return Err(PyValueError::new_err("offsets must have one dimension"));

@@ -184,7 +184,7 @@ def test_bad_messages_are_refused(messages: Any, error: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("offsets", "error"),
     [
-        ([0, 1], TypeError),
+        ({0, 1}, TypeError),
         (np.array([0.0, 1.0]), TypeError),
         (np.array([0, 1], np.uint8), TypeError),
         (np.array([0, 1], ">u4"), TypeError),
@@ -199,6 +199,16 @@ def test_bad_messages_are_refused(messages: Any, error: Any, text: str) -> None:
 def test_bad_offsets_are_refused(offsets: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         manylane.hash_many("sm3", bytes(10), offsets=offsets)
+
+
+def test_offsets_may_be_numbers() -> None:
+    data = b"onetwothree"
+    expected = b"".join(digests("sm3", [b"one", b"two", b"three"]))
+    for offsets in ([0, 3, 6, 11], (0, 3, 6, 11)):
+        assert manylane.hash_many("sm3", data, offsets=offsets).tobytes() == expected
+    for bad, error in (([0, "3"], TypeError), ([0, -1], OverflowError), ([0, 12], manylane.Error), ([3, 0], manylane.Error)):
+        with pytest.raises(error):
+            manylane.hash_many("sm3", data, offsets=bad)
 
 
 def test_offsets_may_begin_and_end_within_and_lie_anyhow() -> None:
